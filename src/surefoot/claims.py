@@ -1,0 +1,111 @@
+"""A claim of the paper, what was measured, and a verdict that follows from the two alone."""
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from surefoot.types import Interval
+
+
+class Verdict(StrEnum):
+    """What the measurement says of the claim."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    UNDECIDED = "undecided"
+
+
+class Criterion(NamedTuple):
+    """When a claim holds, in words and as a function of the interval that was measured."""
+
+    text: str
+    judge: Callable[[Interval], Verdict]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """One checkable sentence of the paper, beside what was measured."""
+
+    name: str
+    """What was measured, in a few words."""
+    paper: str
+    """The sentence of the paper."""
+    measured: float
+    interval: Interval | None
+    """Where the true value lies, or None where repetitions were too few to say."""
+    criterion: str
+    """When the claim holds."""
+    verdict: Verdict
+
+    def as_json(self) -> dict[str, Any]:
+        """The claim as `summary.json` holds it; a number that is not finite becomes null."""
+        fields = asdict(self)
+        fields["measured"] = _finite(self.measured)
+        if self.interval is not None:
+            fields["interval"] = [_finite(end) for end in self.interval]
+        return fields
+
+
+def claim(
+    name: str,
+    *,
+    paper: str,
+    measured: float,
+    interval: Interval | None,
+    criterion: Criterion,
+) -> Claim:
+    """Judge a measurement. Without an interval, or with NaN in it, nothing can be decided."""
+    decidable = interval is not None and not any(math.isnan(end) for end in interval)
+    return Claim(
+        name=name,
+        paper=paper,
+        measured=measured,
+        interval=interval,
+        criterion=criterion.text,
+        verdict=criterion.judge(interval) if decidable and interval else Verdict.UNDECIDED,
+    )
+
+
+def between(low: float, high: float, text: str | None = None) -> Criterion:
+    """Holds when the whole interval lies in [low, high], fails when none of it does."""
+
+    def judge(interval: Interval) -> Verdict:
+        if low <= interval[0] and interval[1] <= high:
+            return Verdict.HOLDS
+        if interval[1] < low or high < interval[0]:
+            return Verdict.FAILS
+        return Verdict.UNDECIDED
+
+    return Criterion(text or f"{low:g} to {high:g}", judge)
+
+
+def above(bound: float) -> Criterion:
+    """Holds when the whole interval lies above the bound."""
+    return between(bound, math.inf, f"> {bound:g}")
+
+
+def below(bound: float) -> Criterion:
+    """Holds when the whole interval lies below the bound."""
+    return between(-math.inf, bound, f"< {bound:g}")
+
+
+def recovers(truth: float, precision: float) -> Criterion:
+    """Holds when the interval contains the truth and is no wider than the precision either side.
+
+    Without the second condition a vague measurement would confirm anything.
+    """
+
+    def judge(interval: Interval) -> Verdict:
+        if not interval[0] <= truth <= interval[1]:
+            return Verdict.FAILS
+        if interval[1] - interval[0] > 2 * precision:
+            return Verdict.UNDECIDED
+        return Verdict.HOLDS
+
+    return Criterion(f"= {truth:.4g} (within {precision:.2g})", judge)
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None

@@ -1,0 +1,49 @@
+"""Training for the regression experiments: many optimiser steps in one compiled program."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import optax
+from jaxtyping import PyTree
+
+from surefoot.experiments.base import Advance
+from surefoot.types import RandomKey, Scalar
+
+Loss = Callable[[PyTree, Any, RandomKey], Scalar]
+Fit = Callable[[PyTree, Any, RandomKey, int, Advance], PyTree]
+
+CHUNKS = 10
+"""How often a fit reports progress."""
+
+
+def make_fit(loss: Loss, optimiser: optax.GradientTransformation) -> Fit:
+    """A function that minimises `loss(params, data, key)` from given parameters, compiled once."""
+
+    @eqx.filter_jit
+    def run(params: PyTree, state: PyTree, data: Any, key: RandomKey, start: Any, stop: Any) -> Any:
+        trained, fixed = eqx.partition(params, eqx.is_inexact_array)
+
+        def step(i: Any, carry: tuple[PyTree, PyTree]) -> tuple[PyTree, PyTree]:
+            trained, state = carry
+            gradients = jax.grad(
+                lambda each: loss(eqx.combine(each, fixed), data, jax.random.fold_in(key, i))
+            )(trained)
+            updates, state = optimiser.update(gradients, state, trained)
+            return optax.apply_updates(trained, updates), state
+
+        trained, state = jax.lax.fori_loop(start, stop, step, (trained, state))
+        return eqx.combine(trained, fixed), state
+
+    def fit(params: PyTree, data: Any, key: RandomKey, steps: int, advance: Advance) -> PyTree:
+        state = optimiser.init(eqx.filter(params, eqx.is_inexact_array))
+        bounds = [steps * chunk // CHUNKS for chunk in range(CHUNKS + 1)]
+        for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+            params, state = jax.block_until_ready(
+                run(params, state, data, key, jax.numpy.asarray(start), jax.numpy.asarray(stop))
+            )
+            advance(1 / CHUNKS)
+        return params
+
+    return fit

@@ -1,0 +1,199 @@
+"""Figure 1: both uncertainties on a toy regression, from two networks of 50 quantiles.
+
+Departure: the paper shows one seed; here every number is a mean over seeds, each with data of its own.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+from numpy.typing import NDArray
+
+from surefoot import estimators
+from surefoot.claims import Claim, above, below, between, claim, recovers
+from surefoot.experiments.base import (
+    Advance,
+    Experiment,
+    Outcome,
+    Table,
+    require_at_least,
+    stack_tables,
+)
+from surefoot.experiments.fitting import make_fit
+from surefoot.figures import toy as figure
+from surefoot.losses import quantile_levels, quantile_loss
+from surefoot.networks import mlp, orthogonal
+from surefoot.optimisers import adam
+from surefoot.posteriors import anchored
+from surefoot.statistics import mean_estimate
+from surefoot.types import RandomKey, Scalar
+
+NOISE = 1 / 3
+CLUSTERS = ((-1.0, 1 / 4), (0.5, 1 / 6))
+"""Mean and standard deviation of x in each half of the data."""
+GRID = np.linspace(-2.5, 1.5, 201)
+QUANTILES = 50
+DRAWS = 4
+"""The paper's two networks, and two more that judge them: an independent estimate from the same data."""
+
+AT_DATA = np.any([np.abs(GRID - mean) < std for mean, std in CLUSTERS], axis=0)
+FAR_FROM_DATA = np.all([np.abs(GRID - mean) > 4 * std for mean, std in CLUSTERS], axis=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Toy regression: the settings of Figure 1."""
+
+    seeds: int = 6
+    """Independent data sets, each with networks of its own."""
+    steps: int = 10_000
+    """Adam steps per network."""
+    points: int = 200
+    """Data points, half in each cluster."""
+    batch: int = 64
+    """Points per Adam step."""
+    learning_rate: float = 2e-4
+    """Adam's."""
+    anchor_weight: float = 1e-4
+    """How strongly each network is pulled to its initial weights."""
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        require_at_least(1, seeds=self.seeds, steps=self.steps, batch=self.batch)
+        require_at_least(2, points=self.points)
+
+
+def make_data(key: RandomKey, points: int) -> tuple[Float[Array, "n 1"], Float[Array, "n"]]:
+    """Two clusters of x, and y = cos(2 pi x) + noise."""
+    position_key, noise_key = jax.random.split(key)
+    half = jnp.arange(points) < points // 2
+    (left, left_std), (right, right_std) = CLUSTERS
+    x = jax.random.normal(position_key, (points,))
+    x = jnp.where(half, left + left_std * x, right + right_std * x)
+    return x[:, None], jnp.cos(2 * jnp.pi * x) + NOISE * jax.random.normal(noise_key, (points,))
+
+
+def run(config: Config, advance: Advance) -> Outcome:
+    """Train every seed, then measure and draw."""
+    network = mlp(1, (200, 200), (QUANTILES,), layer=orthogonal(7.0), activation=jnp.tanh)
+    posterior = anchored.make(network, strength=lambda _anchor, _count: config.anchor_weight)
+    levels = quantile_levels(QUANTILES)
+
+    def loss(params: PyTree, data: Any, key: RandomKey) -> Scalar:
+        x, y, prior = data
+        batch_key, *draw_keys = jax.random.split(key, 1 + DRAWS)
+        keys = jnp.stack(draw_keys)
+        rows = jax.random.randint(batch_key, (config.batch,), 0, config.points)
+        quantiles = posterior.predict(params, x[rows], keys)  # [K, B, N]
+        targets = jnp.broadcast_to(y[rows][None, :, None], (DRAWS, config.batch, 1))
+        fit_of_each = quantile_loss(quantiles, targets, levels).mean(axis=-1) / QUANTILES
+        return jnp.sum(fit_of_each + posterior.penalty(params, prior, config.points))
+
+    fit = make_fit(loss, adam(config.learning_rate))
+    predict = eqx.filter_jit(posterior.predict)
+    measured: list[Table] = []
+    points: list[Table] = []
+    for seed in range(config.seeds):
+        data_key, draw_key, fit_key, predict_key = jax.random.split(jax.random.key(seed), 4)
+        x, y = make_data(data_key, config.points)
+        params, prior = posterior.init(draw_key, DRAWS)
+        params = fit(
+            params, (x, y, prior), fit_key, config.steps, lambda part: advance(part / config.seeds)
+        )
+        inputs = jnp.asarray(GRID[:, None], dtype=x.dtype)
+        draws = predict(params, inputs, jax.random.split(predict_key, DRAWS))
+        measured.append(measure(seed, np.asarray(draws, dtype=float)))
+        points.append({"seed": np.full(config.points, seed), "x": np.asarray(x[:, 0]), "y": np.asarray(y)})
+    table, data = stack_tables(measured), stack_tables(points)
+    return Outcome(
+        claims(table),
+        {"data": table, "points": data},
+        {"toy": figure.draw(table, data)},
+    )
+
+
+def measure(seed: int, draws: NDArray[Any]) -> Table:
+    """Everything Figure 1 shows of one seed, from the quantiles of its networks, `[4, grid, N]`."""
+    y_a, y_b, *others = draws
+    variances = estimators.decompose(draws[:2])
+    return {
+        "seed": np.full(len(GRID), seed),
+        "x": GRID,
+        "mean": (y_a + y_b).mean(axis=-1) / 2,
+        "epistemic_variance": variances.epistemic,
+        "aleatoric_variance": variances.aleatoric,
+        "total_variance": variances.total,
+        "quantile_variance": estimators.quantile_variance(y_a),
+        "other_aleatoric_variance": estimators.aleatoric_variance(*others),
+        # By hand, without the estimators: spread within the networks and between their means.
+        "pooled_variance": (y_a.var(axis=-1) + y_b.var(axis=-1)) / 2
+        + (y_a.mean(axis=-1) - y_b.mean(axis=-1)) ** 2 / 2,
+    }
+
+
+def claims(table: Table) -> list[Claim]:
+    """The sentences of section 2.3 and of Figure 1's caption, over seeds."""
+    by_seed = {name: column.reshape(-1, len(GRID)) for name, column in table.items()}
+
+    def mean_at(region: NDArray[Any], name: str) -> NDArray[Any]:
+        return by_seed[name][:, region].mean(axis=1)
+
+    def share_of_epistemic(name: str) -> NDArray[Any]:
+        """How much of the epistemic variance far from the data this aleatoric estimate contains."""
+        excess = mean_at(FAR_FROM_DATA, name) - mean_at(FAR_FROM_DATA, "other_aleatoric_variance")
+        return excess / mean_at(FAR_FROM_DATA, "epistemic_variance").mean()
+
+    epistemic_far = np.sqrt(mean_at(FAR_FROM_DATA, "epistemic_variance"))
+    epistemic_near = np.sqrt(mean_at(AT_DATA, "epistemic_variance"))
+    aleatoric_near = np.sqrt(np.maximum(mean_at(AT_DATA, "aleatoric_variance"), 0))
+    mismatch = np.max(np.abs(table["pooled_variance"] / table["total_variance"] - 1))
+    captures = "sigma_aleatoric correctly captures the noise in the data"
+    conflates = (
+        "for out-of-distribution data [...] such a metric is not a good indicator of aleatoric "
+        "uncertainty as it conflates both uncertainties"
+    )
+    return [
+        claim(
+            "epistemic sd, far from the data / at the data",
+            paper="sigma_epistemic is small close to the data but large far from it",
+            **mean_estimate(epistemic_far / epistemic_near)._asdict(),
+            criterion=above(3),
+        ),
+        claim(
+            "aleatoric sd at the data (true noise 0.333)",
+            paper=captures,
+            **mean_estimate(aleatoric_near)._asdict(),
+            criterion=between(0.85 * NOISE, 1.15 * NOISE),
+        ),
+        claim(
+            "part of the epistemic variance in one network's quantile variance, far from the data",
+            paper=conflates,
+            **mean_estimate(share_of_epistemic("quantile_variance"))._asdict(),
+            criterion=above(0.5),
+        ),
+        claim(
+            "part of the epistemic variance in the covariance of two networks, far from the data",
+            paper="practical, unbiased estimators for both types of uncertainty",
+            **mean_estimate(share_of_epistemic("aleatoric_variance"))._asdict(),
+            criterion=recovers(0, 0.5),
+        ),
+        claim(
+            "largest relative difference of total^2 and its parts' sum",
+            paper="sigma_total^2 = sigma_aleatoric^2 + sigma_epistemic^2",
+            measured=mismatch,
+            interval=(mismatch, mismatch),
+            criterion=below(1e-6),
+        ),
+    ]
+
+
+EXPERIMENT = Experiment(
+    name="toy",
+    title="Figure 1: both uncertainties on a toy regression",
+    config=Config,
+    run=run,
+)

@@ -1,0 +1,145 @@
+"""What training minimises: the likelihood of the paper, its quantile loss, and the pull of the prior."""
+
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from surefoot.types import Scalar
+
+
+def quantile_levels(count: int) -> Float[Array, "N"]:
+    """Levels i / (N + 1) for i = 1 ... N (section 1 of the paper)."""
+    return jnp.arange(1, count + 1, dtype=float) / (count + 1)
+
+
+def midpoint_levels(count: int) -> Float[Array, "N"]:
+    """Levels (i - 1/2) / N: those of the released code and of QR-DQN."""
+    return (jnp.arange(1, count + 1, dtype=float) - 0.5) / count
+
+
+def pinball(error: Float[Array, "*shape"], level: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """rho_tau(u) = u (tau - 1[u < 0]), element by element (eq. 1)."""
+    return error * jnp.where(error < 0, level - 1, level)
+
+
+def quantile_huber(
+    error: Float[Array, "*shape"], level: Float[Array, "*shape"], kappa: float
+) -> Float[Array, "*shape"]:
+    """|tau - 1[u < 0]| H_kappa(u) / kappa, element by element; the pinball loss when kappa is 0.
+
+    H_kappa is Huber's loss: quadratic up to kappa, linear beyond. Dividing by kappa lets it tend to
+    the pinball loss as kappa shrinks.
+    """
+    if kappa == 0:
+        return pinball(error, level)
+    size = jnp.abs(error)
+    huber = jnp.where(size <= kappa, error**2 / (2 * kappa), size - kappa / 2)
+    return jnp.where(error < 0, 1 - level, level) * huber
+
+
+def quantile_loss(
+    quantiles: Float[Array, "*batch N"],
+    targets: Float[Array, "*batch M"],
+    levels: Float[Array, "N"],
+    kappa: float = 0.0,
+) -> Float[Array, "*batch"]:
+    """Sum over quantiles of the mean loss over target samples (eq. 1; kappa = 0 is the paper).
+
+    The gradient is written by hand: for kappa = 0 it needs only how many targets lie below each
+    quantile, and where the value itself is not used the compiler drops its computation altogether.
+    `levels` are constants.
+    """
+    aligned = jnp.broadcast_to(jax.lax.stop_gradient(levels), quantiles.shape)
+    return _quantile_loss(quantiles, targets, aligned, kappa)
+
+
+def _quantile_loss_value(quantiles: Any, targets: Any, levels: Any, kappa: float) -> Any:
+    errors = targets[..., None, :] - quantiles[..., :, None]  # [..., N, M]
+    per_pair = quantile_huber(errors, jnp.broadcast_to(levels[..., None], errors.shape), kappa)
+    return per_pair.mean(axis=-1).sum(axis=-1)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(3,))
+def _quantile_loss(quantiles: Any, targets: Any, levels: Any, kappa: float) -> Any:
+    return _quantile_loss_value(quantiles, targets, levels, kappa)
+
+
+def _quantile_loss_forward(quantiles: Any, targets: Any, levels: Any, kappa: float) -> Any:
+    value = _quantile_loss_value(quantiles, targets, levels, kappa)
+    return value, (quantiles, targets, levels)
+
+
+def _quantile_loss_backward(kappa: float, residuals: Any, cotangent: Any) -> Any:
+    quantiles, targets, levels = residuals
+    count = targets.shape[-1]
+    scale = cotangent[..., None] / count
+    if kappa == 0:
+        below = targets[..., None, :] < quantiles[..., :, None]  # [..., N, M]
+        to_quantiles = below.sum(axis=-1, dtype=levels.dtype) - count * levels
+        to_targets = levels.sum(axis=-1, keepdims=True) - below.sum(axis=-2, dtype=levels.dtype)
+    else:
+        errors = targets[..., None, :] - quantiles[..., :, None]  # [..., N, M]
+        level = jnp.broadcast_to(levels[..., None], errors.shape)
+        slopes = jnp.where(errors < 0, 1 - level, level) * jnp.clip(errors / kappa, -1, 1)
+        to_quantiles = -slopes.sum(axis=-1)
+        to_targets = slopes.sum(axis=-2)
+    return scale * to_quantiles, scale * to_targets, jnp.zeros_like(levels)
+
+
+_quantile_loss.defvjp(_quantile_loss_forward, _quantile_loss_backward)
+
+
+def log_likelihood_of_quantile(
+    samples: Float[Array, "K"], value: Scalar, level: Scalar, scale: float
+) -> Scalar:
+    """log P(D | theta) of one quantile: samples follow an asymmetric Laplace law (eq. 2).
+
+    `scale` is the paper's sigma_D.
+    """
+    errors = samples - value
+    return jnp.sum(
+        jnp.log(level * (1 - level) / scale)
+        - pinball(errors, jnp.broadcast_to(level, errors.shape)) / scale
+    )
+
+
+def log_likelihood(
+    samples: Float[Array, "K"],
+    quantiles: Float[Array, "N"],
+    levels: Float[Array, "N"],
+    scale: float,
+) -> Scalar:
+    """log P(D | theta) of N quantiles together: the sum of eq. 2 over them (eq. 3).
+
+    It equals a constant less K / scale times eq. 1, so what minimises the quantile loss maximises it.
+    """
+    of_each = jax.vmap(log_likelihood_of_quantile, in_axes=(None, 0, 0, None))
+    return of_each(samples, quantiles, levels, scale).sum()
+
+
+def anchor_weight(
+    *, prior_scale: Scalar | float, noise_scale: float, data_count: Scalar | float
+) -> Scalar | float:
+    """How strongly an anchor pulls, against a loss that is a mean over the data.
+
+    noise_scale^2 / (prior_scale^2 n): little data or a narrow prior pulls hard.
+    Departure: the MAP of eq. 3 under a normal prior has sigma_D / (2 prior_scale^2 n); the released
+    form, without the factor 2, is the exact MAP for squared errors of normal noise.
+    """
+    return noise_scale**2 / (prior_scale**2 * data_count)
+
+
+def anchor_penalty(params: PyTree, anchors: PyTree, weights: PyTree) -> Scalar:
+    """Weighted squared distance of a network from its anchor (randomised MAP sampling).
+
+    `weights` is one number, or a tree like `params` with one number per array.
+    """
+    trained = eqx.filter(params, eqx.is_inexact_array)
+    if jax.tree.structure(weights) == jax.tree.structure(0.0):
+        weights = jax.tree.map(lambda _: weights, trained)
+    pulls = jax.tree.map(lambda p, a, w: w * jnp.sum((p - a) ** 2), trained, anchors, weights)
+    return jnp.sum(jnp.stack(jax.tree.leaves(pulls)))

@@ -1,0 +1,150 @@
+"""Networks: one example in, outputs of any shape out; batches through `jax.vmap`.
+
+Dense weights are stored [out, in], and the convolution is a product with image patches: on CPU both
+are several times faster than the alternatives.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Shaped
+
+from surefoot.types import MakeNetwork, RandomKey
+
+Activation = Callable[[Float[Array, "*shape"]], Float[Array, "*shape"]]
+
+
+class Dense(eqx.Module):
+    """An affine map. `bias` is None where the layer has none."""
+
+    weight: Float[Array, "out in"]
+    bias: Float[Array, "out"] | None
+
+    def __call__(self, x: Float[Array, "*batch in"]) -> Float[Array, "*batch out"]:
+        """Apply to the last axis."""
+        y = x @ self.weight.T
+        return y if self.bias is None else y + jnp.broadcast_to(self.bias, y.shape)
+
+
+MakeLayer = Callable[[RandomKey, int, int], Dense]
+"""Draws a layer from a key, its number of inputs and its number of outputs."""
+
+
+def orthogonal(gain: float = math.sqrt(2)) -> MakeLayer:
+    """Orthogonal weights times `gain`, zero biases."""
+    draw = jax.nn.initializers.orthogonal(gain)
+
+    def layer(key: RandomKey, inputs: int, outputs: int) -> Dense:
+        return Dense(draw(key, (outputs, inputs)), jnp.zeros(outputs))
+
+    return layer
+
+
+def normal(variance: float = 2.0) -> MakeLayer:
+    """Normal weights and biases, each of variance `variance / inputs`."""
+
+    def layer(key: RandomKey, inputs: int, outputs: int) -> Dense:
+        scale = normal_scale(variance, inputs)
+        weight_key, bias_key = jax.random.split(key)
+        return Dense(
+            scale * jax.random.normal(weight_key, (outputs, inputs)),
+            scale * jax.random.normal(bias_key, (outputs,)),
+        )
+
+    return layer
+
+
+def normal_scale(variance: float, inputs: int) -> float:
+    """Standard deviation of each weight and bias that `normal` draws."""
+    return math.sqrt(variance / inputs)
+
+
+class MLP(eqx.Module):
+    """Dense layers with an activation between them."""
+
+    layers: tuple[Dense, ...]
+    activation: Activation = eqx.field(static=True)
+    output_shape: tuple[int, ...] = eqx.field(static=True)
+
+    def __call__(self, x: Float[Array, "in"]) -> Float[Array, "..."]:
+        """Outputs for one example, in `output_shape`."""
+        *hidden, last = self.layers
+        for layer in hidden:
+            x = self.activation(layer(x))
+        return last(x).reshape(self.output_shape)
+
+
+def mlp(
+    inputs: int,
+    widths: Sequence[int],
+    output_shape: Sequence[int],
+    *,
+    layer: MakeLayer | None = None,
+    activation: Activation = jax.nn.relu,
+    output_bias: bool = True,
+) -> MakeNetwork:
+    """A maker of MLPs with hidden layers of these widths; orthogonal weights unless told otherwise."""
+    make_layer = layer or orthogonal()
+    sizes = [inputs, *widths, math.prod(output_shape)]
+
+    def make(key: RandomKey) -> MLP:
+        keys = jax.random.split(key, len(sizes) - 1)
+        layers = [make_layer(*each) for each in zip(keys, sizes[:-1], sizes[1:], strict=True)]
+        if not output_bias:
+            layers[-1] = Dense(layers[-1].weight, None)
+        return MLP(tuple(layers), activation, tuple(output_shape))
+
+    return make
+
+
+class MinAtarCNN(eqx.Module):
+    """3x3 convolution with 16 channels, dense 128, linear; ReLU between (appendix C of the paper).
+
+    The convolution's weights are a dense layer over 3x3 patches, channels varying fastest.
+    """
+
+    convolution: Dense
+    hidden: Dense
+    output: Dense
+    output_shape: tuple[int, ...] = eqx.field(static=True)
+
+    def __call__(
+        self, image: Shaped[Array, "height width channels"]
+    ) -> Float[Array, "..."]:
+        """Outputs for one image of floats, booleans or bytes, in `output_shape`."""
+        patches = patches_3x3(image.astype(self.convolution.weight.dtype))
+        features = jax.nn.relu(self.convolution(patches)).reshape(-1)
+        return self.output(jax.nn.relu(self.hidden(features))).reshape(self.output_shape)
+
+
+def minatar_cnn(
+    image_shape: Sequence[int], output_shape: Sequence[int], *, layer: MakeLayer | None = None
+) -> MakeNetwork:
+    """A maker of the paper's MinAtar network; orthogonal weights, gain sqrt 2, unless told otherwise."""
+    make_layer = layer or orthogonal()
+    height, width, channels = image_shape
+    channels_out, hidden = 16, 128
+    features = (height - 2) * (width - 2) * channels_out
+
+    def make(key: RandomKey) -> MinAtarCNN:
+        convolution_key, hidden_key, output_key = jax.random.split(key, 3)
+        return MinAtarCNN(
+            convolution=make_layer(convolution_key, 9 * channels, channels_out),
+            hidden=make_layer(hidden_key, features, hidden),
+            output=make_layer(output_key, hidden, math.prod(output_shape)),
+            output_shape=tuple(output_shape),
+        )
+
+    return make
+
+
+def patches_3x3(
+    image: Float[Array, "height width channels"],
+) -> Float[Array, "positions 9*channels"]:
+    """Every 3x3 window of the image as a row, top left to bottom right."""
+    rows, columns, channels = image.shape[0] - 2, image.shape[1] - 2, image.shape[2]
+    windows = [image[i : i + rows, j : j + columns] for i in range(3) for j in range(3)]
+    return jnp.concatenate(windows, axis=-1).reshape(rows * columns, 9 * channels)

@@ -1,0 +1,1 @@
+"""Ways of sampling networks from the posterior, one a file."""
