@@ -111,9 +111,7 @@ class MinAtarCNN(eqx.Module):
     output: Dense
     output_shape: tuple[int, ...] = eqx.field(static=True)
 
-    def __call__(
-        self, image: Shaped[Array, "height width channels"]
-    ) -> Float[Array, "..."]:
+    def __call__(self, image: Shaped[Array, "height width channels"]) -> Float[Array, "..."]:
         """Outputs for one image of floats, booleans or bytes, in `output_shape`."""
         patches = patches_3x3(image.astype(self.convolution.weight.dtype))
         features = jax.nn.relu(self.convolution(patches)).reshape(-1)

@@ -107,7 +107,9 @@ def run(config: Config, advance: Advance) -> Outcome:
         inputs = jnp.asarray(GRID[:, None], dtype=x.dtype)
         draws = predict(params, inputs, jax.random.split(predict_key, DRAWS))
         measured.append(measure(seed, np.asarray(draws, dtype=float)))
-        points.append({"seed": np.full(config.points, seed), "x": np.asarray(x[:, 0]), "y": np.asarray(y)})
+        points.append(
+            {"seed": np.full(config.points, seed), "x": np.asarray(x[:, 0]), "y": np.asarray(y)}
+        )
     table, data = stack_tables(measured), stack_tables(points)
     return Outcome(
         claims(table),

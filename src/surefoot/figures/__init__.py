@@ -1,0 +1,1 @@
+"""Data in, picture out: each module has one pure function `draw`."""

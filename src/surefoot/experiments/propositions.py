@@ -1,0 +1,459 @@
+"""Propositions 2.1, 2.2 and 2.3 by simulation, against posteriors whose truth is closed form.
+
+The posterior over quantiles is normal with any mean m and covariance V, so that with A = (I - 11'/N) / N
+
+- the epistemic variance is tr(V) / N and the aleatoric one m'Am (eq. 4, 5);
+- the variance of one set of quantiles has expectation m'Am + tr(AV) (Proposition 2.1);
+- over K draws the epistemic estimate has variance 2 tr(VV) / (N^2 (K - 1)), the aleatoric one
+  4 m'AVAm / K + 2 tr(AVAV) / (K (K - 1)) (Proposition 2.3, where K = 2).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from surefoot import estimators
+from surefoot.claims import Claim, Criterion, above, below, between, claim, recovers
+from surefoot.experiments.base import Advance, Experiment, Outcome, Table, require_at_least
+from surefoot.figures import propositions as figure
+
+STANDARD_ERRORS = 4
+"""Half-width of every interval here."""
+QUANTILE_COUNTS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
+DRAW_COUNTS = (2, 3, 4, 8, 16, 32)
+SOME_OBSERVATIONS = 2
+"""As many as leave both uncertainties about equal."""
+OBSERVATIONS = (0, 1e12)
+"""No data, and so much that nothing is left to learn."""
+CORRELATIONS = (0.0, 0.25, 0.5, 0.75, 1.0)
+USUAL_QUANTILES = 50
+LEAST_FOR_SLOPE = 16
+
+
+BIASED = (
+    "var_i of one set of quantiles is a biased estimator of sigma_aleatoric^2 (Proposition 2.1)"
+)
+SUM = "var_theta,i(y_i) = sigma_epistemic^2 + sigma_aleatoric^2 (Proposition 2.2)"
+UNBIASED = "both estimators are unbiased (Proposition 2.3)"
+CONVERGES = (
+    "assuming that the network outputs are uncorrelated, the variance of these estimators converges "
+    "towards 0 as the number of quantiles increases (Proposition 2.3)"
+)
+CORRELATED = "correlations between outputs could cause a network to overestimate all the quantiles (appendix B)"
+NO_DATA = "in the absence of data [...] var_theta,i(y_i) = sigma_epistemic^2 (section 2.2)"
+MUCH_DATA = "in the limit of infinite data [...] var_theta,i(y_i) = sigma_aleatoric^2 (section 2.2)"
+MORE_DRAWS = (
+    "requires in principle a large number of samples of theta; we propose only two (section 2.3)"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Propositions: how much to simulate."""
+
+    seeds: int = 5
+    """Independent streams of random numbers, pooled."""
+    steps: int = 20_000
+    """Simulated sets of posterior draws per seed, for each number of quantiles and draws."""
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        require_at_least(1, seeds=self.seeds)
+        require_at_least(100, steps=self.steps)
+
+
+class NormalPosterior(NamedTuple):
+    """Quantiles that are jointly normal under the posterior, and every truth that follows."""
+
+    mean: NDArray[Any]
+    covariance: NDArray[Any]
+
+    @property
+    def epistemic_variance(self) -> float:
+        """Eq. 4."""
+        return float(np.trace(self.covariance) / len(self.mean))
+
+    @property
+    def aleatoric_variance(self) -> float:
+        """Eq. 5."""
+        return float(self.mean.var())
+
+    @property
+    def quantile_variance_bias(self) -> float:
+        """Expectation of the variance of one set of quantiles, less eq. 5 (Proposition 2.1)."""
+        return float(np.trace(_centring(self.mean) @ self.covariance))
+
+    def epistemic_estimator_variance(self, draws: int = 2) -> float:
+        """Proposition 2.3, for any number of draws."""
+        squared = np.sum(self.covariance**2)
+        return float(2 * squared / (len(self.mean) ** 2 * (draws - 1)))
+
+    def aleatoric_estimator_variance(self, draws: int = 2) -> float:
+        """Proposition 2.3, for any number of draws."""
+        form = _centring(self.mean)
+        spread = form @ self.covariance
+        linear = self.mean @ spread @ form @ self.mean
+        return float(4 * linear / draws + 2 * np.sum(spread * spread.T) / (draws * (draws - 1)))
+
+    def sample(self, rng: np.random.Generator, draws: int, count: int) -> NDArray[Any]:
+        """`count` independent sets of draws, `[draws, count, N]`."""
+        noise = rng.standard_normal((draws, count, len(self.mean)))
+        return self.mean + _scaled(noise, self.covariance)
+
+
+def _centring(mean: NDArray[Any]) -> NDArray[Any]:
+    count = len(mean)
+    return (np.eye(count) - 1 / count) / count
+
+
+def _scaled(noise: NDArray[Any], covariance: NDArray[Any]) -> NDArray[Any]:
+    """Noise with this covariance; without a matrix product where the outputs are uncorrelated."""
+    variances = np.diag(covariance)
+    if not np.any(covariance - np.diag(variances)):
+        return noise * np.sqrt(variances)
+    values, vectors = np.linalg.eigh(covariance)
+    return noise @ (vectors * np.sqrt(np.maximum(values, 0))).T
+
+
+def posterior_after(observations: float, quantiles: int) -> NormalPosterior:
+    """What a prior N(0, 1) on each quantile of a standard normal return becomes, uncorrelated.
+
+    An observation here is one noisy reading, of variance 1, of every quantile. The true quantiles are
+    scaled to variance 1, so that more of them change nothing else.
+    """
+    true = stats.norm.ppf(np.arange(1, quantiles + 1) / (quantiles + 1))
+    true = true / true.std()
+    variance = 1 / (1 + observations)
+    return NormalPosterior(observations * variance * true, variance * np.eye(quantiles))
+
+
+def correlated(correlation: float, quantiles: int = USUAL_QUANTILES) -> NormalPosterior:
+    """Unit posterior variances, every pair of outputs equally correlated; 1 is a common shift."""
+    mean = posterior_after(SOME_OBSERVATIONS, quantiles).mean
+    shared = np.full((quantiles, quantiles), correlation)
+    return NormalPosterior(mean, (1 - correlation) * np.eye(quantiles) + shared)
+
+
+class Case(NamedTuple):
+    """One thing to simulate: what is varied in it, and to which value."""
+
+    varied: str
+    value: float
+    posterior: NormalPosterior
+    draws: int = 2
+
+
+class Moments(NamedTuple):
+    """Mean and variance of an estimator, with their standard errors."""
+
+    mean: float
+    mean_error: float
+    variance: float
+    variance_error: float
+
+
+class Simulation(NamedTuple):
+    """What many sets of draws gave."""
+
+    case: Case
+    epistemic: Moments
+    aleatoric: Moments
+    one_network: Moments
+    """Of the variance of the first draw's quantiles."""
+    sum_mismatch: float
+    """Largest relative difference of the two sides of eq. 6, each set taken as a whole posterior."""
+
+
+def simulate(case: Case, config: Config, stream: int) -> Simulation:
+    """Estimate from many independent sets of draws; `stream` sets their random numbers apart."""
+    results: list[tuple[NDArray[Any], ...]] = []
+    for seed in range(config.seeds):
+        rng = np.random.default_rng([seed, stream])
+        for count in _chunks(config.steps, case.draws * len(case.posterior.mean)):
+            draws = case.posterior.sample(rng, case.draws, count)
+            epistemic, aleatoric, _ = estimators.decompose(draws)
+            one_network = estimators.quantile_variance(draws[0])
+            results.append((epistemic, aleatoric, one_network, _sum_mismatch(draws)))
+    *estimates, mismatch = (np.concatenate(each) for each in zip(*results, strict=True))
+    return Simulation(case, *(_moments(each) for each in estimates), float(mismatch.max()))
+
+
+def _chunks(steps: int, numbers_per_step: int) -> Iterator[int]:
+    """Pieces of `steps` that stay small in memory."""
+    size = max(1, 1_000_000 // numbers_per_step)
+    return (min(size, steps - start) for start in range(0, steps, size))
+
+
+def _sum_mismatch(draws: NDArray[Any]) -> NDArray[Any]:
+    epistemic = estimators.posterior_epistemic_variance(draws)
+    aleatoric = estimators.posterior_aleatoric_variance(draws)
+    return np.abs((epistemic + aleatoric) / estimators.posterior_total_variance(draws) - 1)
+
+
+def _moments(values: NDArray[Any]) -> Moments:
+    """Sample moments; the error of the variance comes from the fourth moment."""
+    squares = (values - values.mean()) ** 2
+    variance = float(squares.mean())
+    return Moments(
+        float(values.mean()),
+        float(np.sqrt(variance / len(values))),
+        variance,
+        float(squares.std() / np.sqrt(len(values))),
+    )
+
+
+def run(config: Config, advance: Advance) -> Outcome:
+    """Simulate every case, then judge and draw."""
+    cases = [
+        *(Case("quantiles", n, posterior_after(SOME_OBSERVATIONS, n)) for n in QUANTILE_COUNTS),
+        *(
+            Case("draws", k, posterior_after(SOME_OBSERVATIONS, USUAL_QUANTILES), k)
+            for k in DRAW_COUNTS
+        ),
+        *(Case("correlation", rho, correlated(rho)) for rho in CORRELATIONS),
+        *(Case("observations", n, posterior_after(n, USUAL_QUANTILES)) for n in OBSERVATIONS),
+    ]
+    work = [case.draws * len(case.posterior.mean) for case in cases]
+    simulations: list[Simulation] = []
+    for stream, case in enumerate(cases):
+        simulations.append(simulate(case, config, stream))
+        advance(work[stream] / sum(work))
+    table = tabulate(simulations)
+    return Outcome(claims(simulations), {"data": table}, {"propositions": figure.draw(table)})
+
+
+def tabulate(simulations: Sequence[Simulation]) -> Table:
+    """One row per estimator and simulated case."""
+
+    def rows(each: Simulation) -> Iterator[dict[str, Any]]:
+        truth, draws = each.case.posterior, each.case.draws
+        epistemic, aleatoric = truth.epistemic_variance, truth.aleatoric_variance
+        for estimator, found, true_value, true_variance in (
+            ("epistemic", each.epistemic, epistemic, truth.epistemic_estimator_variance(draws)),
+            ("aleatoric", each.aleatoric, aleatoric, truth.aleatoric_estimator_variance(draws)),
+            ("one network", each.one_network, aleatoric, np.nan),
+        ):
+            yield {
+                "varied": each.case.varied,
+                "value": each.case.value,
+                "estimator": estimator,
+                **found._asdict(),
+                "truth": true_value,
+                "variance_truth": true_variance,
+            }
+
+    all_rows = [row for each in simulations for row in rows(each)]
+    return {name: np.array([row[name] for row in all_rows]) for name in all_rows[0]}
+
+
+class Deviation(NamedTuple):
+    """A simulated number against its truth: a ratio that should be 1, or a difference from 0."""
+
+    value: float
+    error: float
+    ideal: float
+
+
+def ratio(simulated: float, error: float, truth: float) -> Deviation:
+    """In units of the truth."""
+    return Deviation(simulated / truth, error / truth, 1)
+
+
+def bias(found: Moments, truth: float, posterior: NormalPosterior) -> Deviation:
+    """Of an estimator's mean, in units of the total variance."""
+    total = posterior.epistemic_variance + posterior.aleatoric_variance
+    return Deviation((found.mean - truth) / total, found.mean_error / total, 0)
+
+
+def worst(deviations: Iterable[Deviation]) -> dict[str, Any]:
+    """The one furthest from its ideal in standard errors, as a claim takes it."""
+    value, error, _ = max(
+        # The small number stands for the rounding of the arithmetic, where nothing varies.
+        deviations,
+        key=lambda each: abs(each.value - each.ideal) / (each.error + 1e-12),
+    )
+    reach = STANDARD_ERRORS * error + 1e-12
+    return {"measured": float(value), "interval": (float(value - reach), float(value + reach))}
+
+
+def slope_over_quantiles(simulations: Iterable[Simulation], estimator: str) -> dict[str, Any]:
+    """Slope of log variance against log N where N is large enough for the limit to show."""
+    kept = [each for each in simulations if each.case.value >= LEAST_FOR_SLOPE]
+    found: list[Moments] = [getattr(each, estimator) for each in kept]
+    log_counts = np.log([each.case.value for each in kept])
+    log_variances = np.log([each.variance for each in found])
+    errors = np.array([each.variance_error / each.variance for each in found])
+    (slope, _), covariance = np.polyfit(log_counts, log_variances, 1, w=1 / errors, cov="unscaled")
+    reach = STANDARD_ERRORS * np.sqrt(covariance[0, 0])
+    return {"measured": float(slope), "interval": (float(slope - reach), float(slope + reach))}
+
+
+def claims(simulations: Sequence[Simulation]) -> list[Claim]:
+    """Every sentence of section 2 that can be checked by simulation."""
+
+    def varying(name: str) -> list[Simulation]:
+        return [each for each in simulations if each.case.varied == name]
+
+    def epistemic_bias(each: Simulation) -> Deviation:
+        posterior = each.case.posterior
+        return bias(each.epistemic, posterior.epistemic_variance, posterior)
+
+    def aleatoric_bias(each: Simulation) -> Deviation:
+        posterior = each.case.posterior
+        return bias(each.aleatoric, posterior.aleatoric_variance, posterior)
+
+    def epistemic_spread(each: Simulation) -> Deviation:
+        truth = each.case.posterior.epistemic_estimator_variance(each.case.draws)
+        return ratio(each.epistemic.variance, each.epistemic.variance_error, truth)
+
+    def aleatoric_spread(each: Simulation) -> Deviation:
+        truth = each.case.posterior.aleatoric_estimator_variance(each.case.draws)
+        return ratio(each.aleatoric.variance, each.aleatoric.variance_error, truth)
+
+    def excess_of_one_network(each: Simulation) -> Deviation:
+        posterior = each.case.posterior
+        excess = each.one_network.mean - posterior.aleatoric_variance
+        return ratio(excess, each.one_network.mean_error, posterior.quantile_variance_bias)
+
+    usual = varying("draws")[0]
+    one_network = ratio(
+        usual.one_network.mean,
+        usual.one_network.mean_error,
+        usual.case.posterior.aleatoric_variance,
+    )
+    mismatch = max(each.sum_mismatch for each in simulations)
+    common_shift = varying("correlation")[-1]
+    no_data, much_data = varying("observations")
+    exactly_one, exactly_nought = recovers(1, 0.05), recovers(0, 0.02)
+
+    def exact(value: float) -> dict[str, Any]:
+        return {"measured": value, "interval": (value, value)}
+
+    sentences: list[tuple[str, str, dict[str, Any], Criterion]] = [
+        (
+            "variance of one set of quantiles / aleatoric variance",
+            BIASED,
+            worst([one_network]),
+            above(1),
+        ),
+        (
+            "bias of one set of quantiles / its exact size, N = 2 ... 512",
+            BIASED,
+            worst(map(excess_of_one_network, varying("quantiles"))),
+            exactly_one,
+        ),
+        (
+            "total against epistemic + aleatoric, largest difference",
+            SUM,
+            exact(mismatch),
+            below(1e-9),
+        ),
+        (
+            "bias of the epistemic estimator / total variance",
+            UNBIASED,
+            worst(map(epistemic_bias, simulations)),
+            exactly_nought,
+        ),
+        (
+            "bias of the aleatoric estimator / total variance",
+            UNBIASED,
+            worst(map(aleatoric_bias, simulations)),
+            exactly_nought,
+        ),
+        (
+            "variance of the epistemic estimator / closed form, N = 2 ... 512",
+            CONVERGES,
+            worst(map(epistemic_spread, varying("quantiles"))),
+            exactly_one,
+        ),
+        (
+            "variance of the aleatoric estimator / closed form, N = 2 ... 512",
+            CONVERGES,
+            worst(map(aleatoric_spread, varying("quantiles"))),
+            exactly_one,
+        ),
+        (
+            "slope of log variance over log N >= 16, epistemic",
+            CONVERGES,
+            slope_over_quantiles(varying("quantiles"), "epistemic"),
+            between(-1.1, -0.9),
+        ),
+        (
+            "slope of log variance over log N >= 16, aleatoric",
+            CONVERGES,
+            slope_over_quantiles(varying("quantiles"), "aleatoric"),
+            between(-1.1, -0.9),
+        ),
+        (
+            "common shift of all quantiles: variance of the epistemic estimator / 2 v^2",
+            CORRELATED,
+            worst([epistemic_spread(common_shift)]),
+            exactly_one,
+        ),
+        (
+            "common shift of all quantiles: variance of the aleatoric estimator",
+            CORRELATED,
+            exact(common_shift.aleatoric.variance),
+            below(1e-12),
+        ),
+        (
+            "bias under correlation 0 ... 1, epistemic / total",
+            CORRELATED,
+            worst(map(epistemic_bias, varying("correlation"))),
+            exactly_nought,
+        ),
+        (
+            "bias under correlation 0 ... 1, aleatoric / total",
+            CORRELATED,
+            worst(map(aleatoric_bias, varying("correlation"))),
+            exactly_nought,
+        ),
+        (
+            "no data: aleatoric part of the total",
+            NO_DATA,
+            worst([aleatoric_bias(no_data)]),
+            exactly_nought,
+        ),
+        (
+            "1e12 observations: epistemic part of the total",
+            MUCH_DATA,
+            worst(
+                [
+                    Deviation(
+                        much_data.epistemic.mean / much_data.case.posterior.aleatoric_variance,
+                        much_data.epistemic.mean_error,
+                        0,
+                    )
+                ]
+            ),
+            below(1e-6),
+        ),
+        (
+            "K = 2 ... 32 draws: variance of the epistemic estimator / closed form",
+            MORE_DRAWS,
+            worst(map(epistemic_spread, varying("draws"))),
+            exactly_one,
+        ),
+        (
+            "K = 2 ... 32 draws: variance of the aleatoric estimator / closed form",
+            MORE_DRAWS,
+            worst(map(aleatoric_spread, varying("draws"))),
+            exactly_one,
+        ),
+    ]
+    return [
+        claim(name, paper=paper, **measured, criterion=criterion)
+        for name, paper, measured, criterion in sentences
+    ]
+
+
+EXPERIMENT = Experiment(
+    name="propositions",
+    title="Propositions 2.1, 2.2 and 2.3 against closed-form posteriors",
+    config=Config,
+    run=run,
+)
