@@ -104,7 +104,7 @@ def recovers(truth: float, precision: float) -> Criterion:
             return Verdict.UNDECIDED
         return Verdict.HOLDS
 
-    return Criterion(f"= {truth:.4g} (within {precision:.2g})", judge)
+    return Criterion(f"= {truth:.3g} (± {precision:.2g})", judge)
 
 
 def _finite(number: float) -> float | None:

@@ -119,8 +119,7 @@ def _two_draws(y_a: Any, y_b: Any) -> tuple[Any, Any, Any]:
     _require_two_quantiles("y_a", a)
     if a.shape != b.shape:
         raise ValueError(
-            "y_a and y_b: expected two draws of one shape, "
-            f"got {tuple(a.shape)} and {tuple(b.shape)}"
+            f"y_a and y_b: expected two draws of one shape, got {tuple(a.shape)} and {tuple(b.shape)}"
         )
     return xp, a, b
 

@@ -96,14 +96,13 @@ _quantile_loss.defvjp(_quantile_loss_forward, _quantile_loss_backward)
 def log_likelihood_of_quantile(
     samples: Float[Array, "K"], value: Scalar, level: Scalar, scale: float
 ) -> Scalar:
-    """log P(D | theta) of one quantile: samples follow an asymmetric Laplace law (eq. 2).
+    """Log P(D | theta) of one quantile: samples follow an asymmetric Laplace law (eq. 2).
 
     `scale` is the paper's sigma_D.
     """
     errors = samples - value
     return jnp.sum(
-        jnp.log(level * (1 - level) / scale)
-        - pinball(errors, jnp.broadcast_to(level, errors.shape)) / scale
+        jnp.log(level * (1 - level) / scale) - pinball(errors, jnp.broadcast_to(level, errors.shape)) / scale
     )
 
 
@@ -113,7 +112,7 @@ def log_likelihood(
     levels: Float[Array, "N"],
     scale: float,
 ) -> Scalar:
-    """log P(D | theta) of N quantiles together: the sum of eq. 2 over them (eq. 3).
+    """Log P(D | theta) of N quantiles together: the sum of eq. 2 over them (eq. 3).
 
     It equals a constant less K / scale times eq. 1, so what minimises the quantile loss maximises it.
     """

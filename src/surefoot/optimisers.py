@@ -10,9 +10,9 @@ def adam(learning_rate: float, *, epsilon: float = 1e-8) -> optax.GradientTransf
     inner = optax.adam(learning_rate, eps=epsilon)
 
     def update(
-        gradients: PyTree, state: optax.OptState, params: PyTree = None
+        updates: PyTree, state: optax.OptState, params: PyTree = None
     ) -> tuple[PyTree, optax.OptState]:
         with jax.numpy_dtype_promotion("standard"):
-            return inner.update(gradients, state, params)
+            return inner.update(updates, state, params)
 
     return optax.GradientTransformation(inner.init, update)

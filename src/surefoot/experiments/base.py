@@ -1,5 +1,6 @@
 """What an experiment is: settings in; claims, tables and figures out."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -52,10 +53,21 @@ class Experiment:
 
 
 def require_at_least(least: int, **fields: int) -> None:
-    """Refuse a setting below `least`, naming it."""
+    """Refuse a whole number below `least`, naming its field."""
     for name, value in fields.items():
         if value < least:
-            raise UserError(f"--{name}: got {value}, accepted: whole numbers from {least}")
+            raise UserError(f"{_flag(name)}: got {value}, accepted: whole numbers from {least}")
+
+
+def require_positive(**fields: float) -> None:
+    """Refuse a number that is not finite and above nought, naming its field."""
+    for name, value in fields.items():
+        if not 0 < value < math.inf:
+            raise UserError(f"{_flag(name)}: got {value}, accepted: numbers above 0")
+
+
+def _flag(field: str) -> str:
+    return "--" + field.replace("_", "-")
 
 
 def stack_tables(tables: Sequence[Table]) -> Table:

@@ -1,10 +1,12 @@
 """Training for the regression experiments: many optimiser steps in one compiled program."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import optax
 from jaxtyping import PyTree
 
@@ -39,9 +41,9 @@ def make_fit(loss: Loss, optimiser: optax.GradientTransformation) -> Fit:
     def fit(params: PyTree, data: Any, key: RandomKey, steps: int, advance: Advance) -> PyTree:
         state = optimiser.init(eqx.filter(params, eqx.is_inexact_array))
         bounds = [steps * chunk // CHUNKS for chunk in range(CHUNKS + 1)]
-        for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+        for start, stop in pairwise(bounds):
             params, state = jax.block_until_ready(
-                run(params, state, data, key, jax.numpy.asarray(start), jax.numpy.asarray(stop))
+                run(params, state, data, key, jnp.asarray(start), jnp.asarray(stop))
             )
             advance(1 / CHUNKS)
         return params

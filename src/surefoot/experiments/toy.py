@@ -21,6 +21,7 @@ from surefoot.experiments.base import (
     Outcome,
     Table,
     require_at_least,
+    require_positive,
     stack_tables,
 )
 from surefoot.experiments.fitting import make_fit
@@ -65,6 +66,7 @@ class Config:
         """Validate."""
         require_at_least(1, seeds=self.seeds, steps=self.steps, batch=self.batch)
         require_at_least(2, points=self.points)
+        require_positive(learning_rate=self.learning_rate, anchor_weight=self.anchor_weight)
 
 
 def make_data(key: RandomKey, points: int) -> tuple[Float[Array, "n 1"], Float[Array, "n"]]:
@@ -101,15 +103,11 @@ def run(config: Config, advance: Advance) -> Outcome:
         data_key, draw_key, fit_key, predict_key = jax.random.split(jax.random.key(seed), 4)
         x, y = make_data(data_key, config.points)
         params, prior = posterior.init(draw_key, DRAWS)
-        params = fit(
-            params, (x, y, prior), fit_key, config.steps, lambda part: advance(part / config.seeds)
-        )
+        params = fit(params, (x, y, prior), fit_key, config.steps, lambda part: advance(part / config.seeds))
         inputs = jnp.asarray(GRID[:, None], dtype=x.dtype)
         draws = predict(params, inputs, jax.random.split(predict_key, DRAWS))
         measured.append(measure(seed, np.asarray(draws, dtype=float)))
-        points.append(
-            {"seed": np.full(config.points, seed), "x": np.asarray(x[:, 0]), "y": np.asarray(y)}
-        )
+        points.append({"seed": np.full(config.points, seed), "x": np.asarray(x[:, 0]), "y": np.asarray(y)})
     table, data = stack_tables(measured), stack_tables(points)
     return Outcome(
         claims(table),

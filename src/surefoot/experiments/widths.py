@@ -21,6 +21,7 @@ from surefoot.experiments.base import (
     Outcome,
     Table,
     require_at_least,
+    require_positive,
     stack_tables,
 )
 from surefoot.experiments.fitting import make_fit
@@ -58,11 +59,10 @@ class Config:
     def __post_init__(self) -> None:
         """Validate."""
         require_at_least(1, seeds=self.seeds, steps=self.steps, widths=min(self.widths, default=0))
+        require_positive(learning_rate=self.learning_rate)
         if not {NARROW, WIDE} <= set(self.widths):
             given = " ".join(map(str, self.widths))
-            raise UserError(
-                f"--widths: got {given}, accepted: widths that include {NARROW} and {WIDE}"
-            )
+            raise UserError(f"--widths: got {given}, accepted: widths that include {NARROW} and {WIDE}")
 
 
 def prior_scales(network: Network) -> PyTree:
@@ -74,9 +74,7 @@ def prior_scales(network: Network) -> PyTree:
     return jax.tree.map(of_layer, network, is_leaf=lambda node: isinstance(node, Dense))
 
 
-def train(
-    config: Config, width: int, networks: int, outputs: int, advance: Advance
-) -> NDArray[Any]:
+def train(config: Config, width: int, networks: int, outputs: int, advance: Advance) -> NDArray[Any]:
     """Predictions on the grid, `[seed, network, grid, output]`, after training every seed."""
     network = mlp(1, (width,), (outputs,), layer=normal(PRIOR_VARIANCE), output_bias=False)
     posterior = anchored.make(
@@ -100,9 +98,7 @@ def train(
     def one_seed(seed: int) -> NDArray[Any]:
         draw_key, fit_key, predict_key = jax.random.split(jax.random.key(seed), 3)
         params, prior = posterior.init(draw_key, networks)
-        params = fit(
-            params, prior, fit_key, config.steps, lambda part: advance(part / config.seeds)
-        )
+        params = fit(params, prior, fit_key, config.steps, lambda part: advance(part / config.seeds))
         return np.asarray(predict(params, grid, jax.random.split(predict_key, networks)), float)
 
     return np.stack([one_seed(seed) for seed in range(config.seeds)])

@@ -32,9 +32,7 @@ def draw(table: Mapping[str, NDArray[Any]]) -> Figure:
         for estimator in ESTIMATORS:
             rows = (table["varied"] == varied) & (table["estimator"] == estimator)
             _draw_mean(top, {name: values[rows] for name, values in table.items()}, estimator)
-            _draw_variance(
-                bottom, {name: values[rows] for name, values in table.items()}, estimator
-            )
+            _draw_variance(bottom, {name: values[rows] for name, values in table.items()}, estimator)
         bottom.set(yscale="log", ylim=(1e-4, 10), xlabel=label)
         if varied != "correlation":
             bottom.set_xscale("log", base=2)
@@ -42,9 +40,7 @@ def draw(table: Mapping[str, NDArray[Any]]) -> Figure:
             bottom.set_xticks(ticks, [str(tick) for tick in ticks])
             bottom.minorticks_off()
     axes[0, 1].sharey(axes[0, 0])
-    axes[1, 2].annotate(
-        "aleatoric: vanishes at 1", (0.74, 2e-4), ha="right", color=ALEATORIC, fontsize=9
-    )
+    axes[1, 2].annotate("aleatoric: vanishes at 1", (0.74, 2e-4), ha="right", color=ALEATORIC, fontsize=9)
     axes[0, 0].set_ylabel("estimate, mean ± 1 sd")
     axes[1, 0].set_ylabel("variance of the estimate")
     axes[0, 0].set_title("More quantiles")

@@ -18,7 +18,7 @@ TOTAL = "#00845f"
 BIASED = "#a6428f"
 SHADES = ("#a9d3f5", "#d9ecfb")
 
-_LOOK = {
+_LOOK: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlesize": 11,

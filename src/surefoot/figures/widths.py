@@ -39,13 +39,9 @@ def draw(
             _draw_panel(axes[f"{kind}{width}"], table, points, kind, width)
     handles, labels = axes["network10"].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower left", ncols=4)
-    _draw_over_widths(
-        axes["ratio"], by_width, "spread_ratio", TOTAL, 1, "spread: one network / ensemble"
-    )
+    _draw_over_widths(axes["ratio"], by_width, "spread_ratio", TOTAL, 1, "spread: one network / ensemble")
     axes["ratio"].set_title(count_of_seeds(table))
-    _draw_over_widths(
-        axes["correlation"], by_width, "correlation", EPISTEMIC, 0, "correlation of outputs"
-    )
+    _draw_over_widths(axes["correlation"], by_width, "correlation", EPISTEMIC, 0, "correlation of outputs")
     axes["correlation"].set_xlabel("neurons in the hidden layer")
     return figure
 

@@ -29,9 +29,7 @@ def weight_std(anchor: Network) -> Scalar:
     return jnp.mean(jnp.stack([jnp.std(weight) for weight in weights]))
 
 
-def from_prior(
-    *, noise_scale: float = 1.0, prior_scale: Callable[[Network], Any] = weight_std
-) -> Strength:
+def from_prior(*, noise_scale: float = 1.0, prior_scale: Callable[[Network], Any] = weight_std) -> Strength:
     """The strength that a normal prior and the noise of the data imply.
 
     `prior_scale` gives the prior's standard deviation for an anchor: one number, or one per array.
@@ -39,9 +37,7 @@ def from_prior(
 
     def strength(anchor: Network, data_count: Any) -> PyTree:
         return jax.tree.map(
-            lambda scale: anchor_weight(
-                prior_scale=scale, noise_scale=noise_scale, data_count=data_count
-            ),
+            lambda scale: anchor_weight(prior_scale=scale, noise_scale=noise_scale, data_count=data_count),
             prior_scale(anchor),
         )
 

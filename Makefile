@@ -1,0 +1,54 @@
+# Each target does all its own set-up: a virtual environment in .venv with the pinned versions of
+# constraints.txt. It is made again only when those pins or pyproject.toml change.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PINS := constraints.txt pyproject.toml
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: setup demo test test-parity soak check format clean
+
+setup: .venv/installed-dev
+
+demo: .venv/installed
+	$(BIN)/surefoot reproduce toy
+
+test: .venv/installed-dev
+	$(BIN)/python -m pytest --numprocesses auto
+
+test-parity: .venv/installed-parity
+	$(BIN)/python -m pytest tests/parity
+
+soak: .venv/installed-dev
+	$(BIN)/python -m pytest -m slow
+
+check: .venv/installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+	$(BIN)/python tools/unsafe_calls.py src
+
+format: .venv/installed-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf .venv
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Surefoot needs Python 3.11 or newer; name one: make PYTHON=python3.11"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/installed: $(PINS) | .venv/bin/python
+	$(INSTALL) --editable .
+	@touch $@
+
+.venv/installed-dev: $(PINS) | .venv/bin/python
+	$(INSTALL) --editable '.[dev]'
+	@touch .venv/installed $@
+
+.venv/installed-parity: .venv/installed-dev
+	$(INSTALL) --editable '.[dev,parity]'
+	@touch $@

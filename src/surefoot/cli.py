@@ -1,0 +1,165 @@
+"""The command `surefoot`."""
+
+import contextlib
+import io
+import sys
+from collections.abc import Callable, Generator, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+import surefoot
+from surefoot.claims import Claim, Verdict
+from surefoot.experiments import EXPERIMENTS, report
+from surefoot.experiments.base import Advance, Experiment
+from surefoot.types import Interval, UserError
+
+DESCRIPTION = (
+    "Reinforcement learning agents that know what they have not learned yet, "
+    "and what can never be known in advance."
+)
+COLORS = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow"}
+
+OK, CLAIM_NOT_MET, MISUSE, INTERRUPTED = 0, 1, 2, 130
+
+
+def main() -> None:
+    """Run the command and leave with its exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(args: Sequence[str]) -> int:
+    """Run the command; a user's mistake is one line on standard error."""
+    if list(args) == ["--version"]:
+        Console().print(f"surefoot {surefoot.__version__}", highlight=False)
+        return OK
+    try:
+        return _parse(args or ["--help"])()
+    except UserError as error:
+        sys.stderr.write(f"surefoot: {error}\n")
+        return MISUSE
+    except KeyboardInterrupt:
+        sys.stderr.write("surefoot: interrupted, nothing was written\n")
+        return INTERRUPTED
+
+
+def _parse(args: Sequence[str]) -> Callable[[], int]:
+    """The command that the arguments name, ready to run."""
+    experiments = tyro.extras.SubcommandApp()
+    for experiment in EXPERIMENTS.values():
+        register = experiments.command(name=experiment.name, help=experiment.title)
+        register(_reproduction(experiment))
+    commands = tyro.extras.SubcommandApp()
+    commands.command(
+        experiments,
+        name="reproduce",
+        help="Repeat an experiment of the paper and judge its claims.",
+    )
+    messages = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(messages):
+            return commands.cli(
+                args=args,
+                prog="surefoot",
+                description=DESCRIPTION,
+                config=(tyro.conf.FlagCreatePairsOff,),
+            )
+    except SystemExit as stop:
+        if stop.code == MISUSE:
+            raise UserError(_one_line(messages.getvalue())) from None
+        raise
+
+
+def _one_line(box: str) -> str:
+    """What tyro says is wrong and what it offers instead, out of the box that it draws around them."""
+    lines = [line.strip("│╭╮╰╯ ") for line in box.strip().splitlines()[1:-1]]
+    wrong = list(takewhile(lambda line: line.strip("─"), lines))
+    offer = list(takewhile(lambda line: line.strip("─"), lines[len(wrong) + 1 :]))
+    # An offer is a line, or a heading and what it heads.
+    offer = offer[: 2 if offer and offer[0].endswith(":") else 1]
+    return "; ".join(" ".join(part).rstrip(".") for part in (wrong, offer) if part)
+
+
+def _reproduction(experiment: Experiment) -> Callable[..., Callable[[], int]]:
+    def command(
+        settings: Any,
+        out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None,
+        strict: bool = False,
+        overwrite: bool = False,
+    ) -> Callable[[], int]:
+        """Repeat an experiment.
+
+        Args:
+            settings: The experiment's own settings.
+            out: Directory for summary.json, tables and figures; by default a new one in reproductions/.
+            strict: Exit with 1 unless every claim holds.
+            overwrite: Replace the results that the directory already holds.
+        """
+        return lambda: reproduce(experiment, settings, out, strict=strict, overwrite=overwrite)
+
+    command.__annotations__["settings"] = Annotated[experiment.config, tyro.conf.arg(name="")]
+    return command
+
+
+def reproduce(
+    experiment: Experiment, settings: Any, out: Path | None, *, strict: bool, overwrite: bool
+) -> int:
+    """Run an experiment, write what came out, and show its claims."""
+    directory = report.choose_directory(experiment, out, overwrite=overwrite)
+    with _progress(experiment.title) as advance:
+        outcome = experiment.run(settings, advance)
+    report.write(experiment, settings, outcome, directory)
+    # A file has no width of its own; rich would take it for a narrow terminal.
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    title = f"{experiment.title}, seeds: {settings.seeds}"
+    console.print(_claims_table(title, outcome.claims))
+    for path in sorted(directory.iterdir()):
+        console.print(str(path), highlight=False, soft_wrap=True)
+    met = all(each.verdict == Verdict.HOLDS for each in outcome.claims)
+    return CLAIM_NOT_MET if strict and not met else OK
+
+
+@contextlib.contextmanager
+def _progress(title: str) -> Generator[Advance]:
+    """A bar on standard error, so that standard output holds results alone."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(title, total=1)
+        yield lambda part: progress.advance(task, part)
+
+
+def _claims_table(title: str, claims: Sequence[Claim]) -> Table:
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("claim")
+    for name in ("measured", "interval", "holds if", "verdict"):
+        table.add_column(name, no_wrap=True)
+    for each in claims:
+        color = COLORS[each.verdict]
+        table.add_row(
+            each.name,
+            f"{each.measured:.3g}",
+            _interval_text(each.interval),
+            each.criterion,
+            f"[{color}]{each.verdict}[/]",
+        )
+    return table
+
+
+def _interval_text(interval: Interval | None) -> str:
+    if interval is None:
+        return "too few seeds"
+    low, high = interval
+    return "exact" if low == high else f"{low:.3g} to {high:.3g}"
