@@ -1,6 +1,10 @@
 """Strict JAX for every test, and compiled programs kept between runs."""
 
+import os
 from pathlib import Path
+
+# A program from the cache makes XLA warn of processor features that only its compiler knows.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import jax
 import matplotlib as mpl

@@ -18,33 +18,41 @@ FORBIDDEN_MODULES = {
     "marshal",
     "shelve",
 }
-FORBIDDEN_BUILTINS = {"eval", "exec"}
-UNSAFE_YAML = {"load", "load_all", "unsafe_load", "unsafe_load_all", "full_load", "full_load_all"}
+FORBIDDEN_NAMES = {
+    "builtins": {"eval", "exec"},
+    "yaml": {"load", "load_all", "unsafe_load", "unsafe_load_all", "full_load", "full_load_all"},
+}
 
 
 def unsafe_calls(source: str) -> Iterator[tuple[int, str]]:
     """Line and reason of every forbidden construct, by the syntax tree, so that text does not count."""
-    for node in ast.walk(ast.parse(source)):
+    tree = ast.parse(source)
+    imports = [alias for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    modules = {alias.asname or alias.name: alias.name for alias in imports}
+    for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
-                modules = [name.name.split(".")[0] for name in names]
-            case ast.ImportFrom(module=str(module), level=0):
-                modules = [module.split(".")[0]]
-            case _:
-                modules = []
-        for module in FORBIDDEN_MODULES.intersection(modules):
-            yield node.lineno, f"imports {module}"  # pyright: ignore[reportAttributeAccessIssue]
-        match node:
-            case ast.Call(func=ast.Name(id=name)) if name in FORBIDDEN_BUILTINS:
-                yield node.lineno, f"calls {name}"
-            case ast.Attribute(value=ast.Name(id="builtins"), attr=name) if name in FORBIDDEN_BUILTINS:
-                yield node.lineno, f"uses builtins.{name}"
-            case ast.Attribute(value=ast.Name(id="yaml"), attr=name) if name in UNSAFE_YAML:
-                yield node.lineno, f"uses yaml.{name}"
+                found = [_imported(name.name) for name in names]
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                found = [_imported(module), *(_named(module, name.name) for name in names)]
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+                found = [_named(modules.get(name, ""), attribute)]
+            case ast.Call(func=ast.Name(id=name)):
+                found = [_named("builtins", name)]
             case ast.keyword(arg="allow_pickle", value=ast.Constant(value=True)):
-                yield node.value.lineno, "allows pickle"
+                found = ["allows pickle"]
             case _:
-                pass
+                continue
+        yield from ((node.lineno, reason) for reason in found if reason)
+
+
+def _imported(module: str) -> str | None:
+    root = module.split(".")[0]
+    return f"imports {root}" if root in FORBIDDEN_MODULES else None
+
+
+def _named(module: str, name: str) -> str | None:
+    return f"uses {module}.{name}" if name in FORBIDDEN_NAMES.get(module, ()) else None
 
 
 def main(directories: list[str]) -> int:

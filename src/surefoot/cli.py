@@ -17,7 +17,7 @@ from rich.table import Table
 import surefoot
 from surefoot.claims import Claim, Verdict
 from surefoot.experiments import EXPERIMENTS, report
-from surefoot.experiments.base import Advance, Experiment
+from surefoot.experiments.base import Advance, Experiment, Settings
 from surefoot.types import Interval, UserError
 
 DESCRIPTION = (
@@ -108,7 +108,7 @@ def _reproduction(experiment: Experiment) -> Callable[..., Callable[[], int]]:
 
 
 def reproduce(
-    experiment: Experiment, settings: Any, out: Path | None, *, strict: bool, overwrite: bool
+    experiment: Experiment, settings: Settings, out: Path | None, *, strict: bool, overwrite: bool
 ) -> int:
     """Run an experiment, write what came out, and show its claims."""
     directory = report.choose_directory(experiment, out, overwrite=overwrite)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -19,18 +19,14 @@ Advance = Callable[[float], None]
 """Called with the part of the whole work, from 0 to 1, that was just done."""
 
 
-class Settings(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class Settings:
     """What the settings of every experiment have in common."""
 
-    @property
-    def seeds(self) -> int:
-        """Independent repetitions."""
-        ...
-
-    @property
-    def steps(self) -> int:
-        """Length of each repetition, in the unit that the experiment documents."""
-        ...
+    seeds: int
+    """Independent repetitions."""
+    steps: int
+    """Length of each repetition, in the unit that the experiment documents."""
 
 
 class Outcome(NamedTuple):
@@ -47,8 +43,7 @@ class Experiment:
 
     name: str
     title: str
-    config: type[Any]
-    """Its settings: a frozen dataclass that fulfils `Settings`."""
+    config: type[Settings]
     run: Callable[[Any, Advance], Outcome]
 
 

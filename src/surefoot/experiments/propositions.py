@@ -18,7 +18,7 @@ from scipy import stats
 
 from surefoot import estimators
 from surefoot.claims import Claim, Criterion, above, below, between, claim, recovers
-from surefoot.experiments.base import Advance, Experiment, Outcome, Table, require_at_least
+from surefoot.experiments.base import Advance, Experiment, Outcome, Settings, Table, require_at_least
 from surefoot.figures import propositions as figure
 
 STANDARD_ERRORS = 4
@@ -50,7 +50,7 @@ MORE_DRAWS = "requires in principle a large number of samples of theta; we propo
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
+class Config(Settings):
     """Propositions: how much to simulate."""
 
     seeds: int = 5

@@ -2,10 +2,10 @@
 
 import csv
 import json
-from collections.abc import Callable
 from dataclasses import asdict
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import surefoot
@@ -34,18 +34,21 @@ def choose_directory(experiment: Experiment, out: Path | None, *, overwrite: boo
 
 
 def write(experiment: Experiment, settings: Settings, outcome: Outcome, directory: Path) -> None:
-    """Tables as CSV, figures as PNG and SVG, and last the summary: where it stands, all stand."""
+    """Tables as CSV, figures as PNG and SVG, and a summary.
+
+    All are written aside first and then moved in, the summary last: where it stands, all stand.
+    """
     try:
-        for name, table in outcome.tables.items():
-            _replace(directory / f"{name}.csv", lambda path, table=table: _write_csv(path, table))
-        for name, figure in outcome.figures.items():
-            for ending in ("png", "svg"):
-                _replace(
-                    directory / f"{name}.{ending}",
-                    lambda path, figure=figure: style.save(figure, path),
-                )
-        text = json.dumps(summary(experiment, settings, outcome), indent=2, allow_nan=False)
-        _replace(directory / SUMMARY, lambda path: path.write_text(text + "\n"))
+        with TemporaryDirectory(dir=directory, prefix=".partial-") as aside:
+            for name, table in outcome.tables.items():
+                _write_csv(Path(aside, f"{name}.csv"), table)
+            for name, figure in outcome.figures.items():
+                for ending in ("png", "svg"):
+                    style.save(figure, Path(aside, f"{name}.{ending}"))
+            text = json.dumps(summary(experiment, settings, outcome), indent=2, allow_nan=False)
+            Path(aside, SUMMARY).write_text(text + "\n")
+            for path in sorted(Path(aside).iterdir(), key=lambda path: path.name == SUMMARY):
+                path.replace(directory / path.name)
     except OSError as error:
         raise UserError(f"--out: could not write to {directory} ({error.strerror})") from error
 
@@ -57,19 +60,9 @@ def summary(experiment: Experiment, settings: Settings, outcome: Outcome) -> dic
         "seeds": settings.seeds,
         "steps": settings.steps,
         "claims": [each.as_json() for each in outcome.claims],
-        "settings": asdict(settings),  # pyright: ignore[reportArgumentType]
+        "settings": asdict(settings),
         "version": surefoot.__version__,
     }
-
-
-def _replace(path: Path, write_to: Callable[[Path], Any]) -> None:
-    """Write beside the path, then rename: a reader sees the old file or the whole new one."""
-    partial = path.with_name(f".partial-{path.name}")
-    try:
-        write_to(partial)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _write_csv(path: Path, table: Table) -> None:

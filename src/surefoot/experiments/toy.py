@@ -19,6 +19,7 @@ from surefoot.experiments.base import (
     Advance,
     Experiment,
     Outcome,
+    Settings,
     Table,
     require_at_least,
     require_positive,
@@ -46,7 +47,7 @@ FAR_FROM_DATA = np.all([np.abs(GRID - mean) > 4 * std for mean, std in CLUSTERS]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
+class Config(Settings):
     """Toy regression: the settings of Figure 1."""
 
     seeds: int = 6

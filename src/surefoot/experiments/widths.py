@@ -19,6 +19,7 @@ from surefoot.experiments.base import (
     Advance,
     Experiment,
     Outcome,
+    Settings,
     Table,
     require_at_least,
     require_positive,
@@ -44,7 +45,7 @@ MEMBERS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
+class Config(Settings):
     """Network widths: the settings of the appendix figure."""
 
     seeds: int = 20
@@ -152,14 +153,14 @@ def output_correlation(mean_and_sd: NDArray[Any]) -> float:
 
 def compare(table: Table) -> Table:
     """By width: spread of the one network's outputs over the ensemble's, and their correlation."""
-    widths = np.unique(table["width"])
+    widths: list[int] = np.unique(table["width"]).tolist()
     columns: dict[str, list[float]] = {}
     for width in widths:
         one, ensemble = (_mean_and_sd(table, width, kind) for kind in ("network", "ensemble"))
         ratios = one[:, 1].mean(axis=-1) / ensemble[:, 1].mean(axis=-1)
         _append(columns, "spread_ratio", mean_estimate(ratios))
         _append(columns, "correlation", _correlation_estimate(one))
-    return {"width": widths, **{name: np.array(values) for name, values in columns.items()}}
+    return {"width": np.array(widths), **{name: np.array(values) for name, values in columns.items()}}
 
 
 def _mean_and_sd(table: Table, width: int, kind: str) -> NDArray[Any]:

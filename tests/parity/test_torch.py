@@ -1,0 +1,48 @@
+"""PyTorch arrays in, PyTorch arrays out. Run by `make test-parity`, which installs PyTorch."""
+
+import numpy as np
+import pytest
+
+from surefoot import estimators
+
+torch = pytest.importorskip("torch")
+
+
+def test_torch_tensors_give_torch_tensors_equal_to_numpys():
+    sample = np.random.default_rng(0).normal(size=(3, 4, 5))
+    values = torch.tensor(sample)
+    found = [
+        estimators.epistemic_variance(values[0], values[1]),
+        estimators.aleatoric_variance(values[0], values[1]),
+        estimators.quantile_variance(values[0]),
+        *estimators.decompose(values),
+        estimators.posterior_epistemic_variance(values),
+        estimators.posterior_aleatoric_variance(values),
+        estimators.posterior_total_variance(values),
+    ]
+    truth = [
+        estimators.epistemic_variance(sample[0], sample[1]),
+        estimators.aleatoric_variance(sample[0], sample[1]),
+        estimators.quantile_variance(sample[0]),
+        *estimators.decompose(sample),
+        estimators.posterior_epistemic_variance(sample),
+        estimators.posterior_aleatoric_variance(sample),
+        estimators.posterior_total_variance(sample),
+    ]
+    for one, other in zip(found, truth, strict=True):
+        assert isinstance(one, torch.Tensor)
+        np.testing.assert_allclose(one.numpy(), other, rtol=1e-12)
+
+
+def test_gradients_flow_through_torch_tensors():
+    y_a = torch.tensor([1.0, 2.0, 6.0], requires_grad=True)
+    y_b = torch.tensor([3.0, 2.0, 4.0])
+    estimators.epistemic_variance(y_a, y_b).backward()
+    np.testing.assert_allclose(y_a.grad.numpy(), [-2 / 3, 0, 2 / 3], rtol=1e-6)
+
+
+def test_whole_numbers_and_wrong_shapes_are_treated_as_in_numpy():
+    y_a, y_b = torch.tensor([1, 2, 6], dtype=torch.uint8), torch.tensor([3, 2, 4], dtype=torch.uint8)
+    assert float(estimators.epistemic_variance(y_a, y_b)) == pytest.approx(4 / 3)
+    with pytest.raises(ValueError, match="one shape"):
+        estimators.epistemic_variance(y_a, torch.ones(4))

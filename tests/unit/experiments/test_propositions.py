@@ -1,0 +1,66 @@
+"""The simulation behind the propositions: it decides when it can, and notices a wrong estimator."""
+
+import numpy as np
+import pytest
+
+from surefoot import estimators
+from surefoot.claims import Verdict
+from surefoot.experiments import propositions
+
+QUICK = propositions.Config(seeds=2, steps=4000)
+
+
+@pytest.fixture
+def few_cases(monkeypatch):
+    """Fewer numbers of quantiles and draws, so that a run takes a second."""
+    monkeypatch.setattr(propositions, "QUANTILE_COUNTS", (2, 16, 32, 64))
+    monkeypatch.setattr(propositions, "DRAW_COUNTS", (2, 4))
+
+
+def verdicts():
+    done = []
+    outcome = propositions.run(QUICK, done.append)
+    assert sum(done) == pytest.approx(1)
+    return {each.name: each.verdict for each in outcome.claims}
+
+
+@pytest.mark.usefixtures("few_cases")
+def test_no_claim_fails_by_simulation():
+    found = verdicts()
+    assert Verdict.FAILS not in found.values()
+    assert list(found.values()).count(Verdict.HOLDS) > 8
+
+
+@pytest.mark.usefixtures("few_cases")
+def test_a_biased_aleatoric_estimator_would_be_noticed(monkeypatch):
+    def biased(draws):
+        epistemic, _, _ = honest(draws)
+        aleatoric = estimators.quantile_variance(draws[0])
+        return estimators.Variances(epistemic, aleatoric, epistemic + aleatoric)
+
+    honest = estimators.decompose
+    monkeypatch.setattr(estimators, "decompose", biased)
+    assert verdicts()["bias of the aleatoric estimator / total variance"] == Verdict.FAILS
+
+
+@pytest.mark.usefixtures("few_cases")
+def test_a_square_outside_the_mean_would_be_noticed(monkeypatch):
+    """The misprint of eq. 7."""
+
+    def misprinted(draws):
+        epistemic = np.mean(draws[0] - draws[1], axis=-1) ** 2 / 2
+        _, aleatoric, _ = honest(draws)
+        return estimators.Variances(epistemic, aleatoric, epistemic + aleatoric)
+
+    honest = estimators.decompose
+    monkeypatch.setattr(estimators, "decompose", misprinted)
+    found = verdicts()
+    assert found["bias of the epistemic estimator / total variance"] == Verdict.FAILS
+    assert found["variance of the epistemic estimator / closed form, N = 2 ... 512"] == Verdict.FAILS
+
+
+def test_samples_have_the_mean_and_covariance_asked_for():
+    posterior = propositions.correlated(0.5, quantiles=3)
+    draws = posterior.sample(np.random.default_rng(0), 1, 200_000)[0]
+    np.testing.assert_allclose(draws.mean(axis=0), posterior.mean, atol=0.01)
+    np.testing.assert_allclose(np.cov(draws.T), posterior.covariance, atol=0.02)

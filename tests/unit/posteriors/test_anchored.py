@@ -1,0 +1,143 @@
+"""Randomised MAP sampling, and that other methods fit the same contract."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from surefoot.networks import mlp, normal, orthogonal
+from surefoot.posteriors import anchored
+from surefoot.types import Draws, Posterior
+
+KEY = jax.random.key(0)
+NETWORK = mlp(2, (5,), (3,))
+
+
+def arrays(network):
+    return jax.tree.leaves(network)
+
+
+def test_each_draw_starts_at_an_anchor_of_its_own():
+    params, prior = anchored.make(NETWORK).init(KEY, 3)
+    assert len(params) == len(prior) == 3
+    for network, anchor in zip(params, prior, strict=True):
+        assert all(np.array_equal(p, a) for p, a in zip(arrays(network), arrays(anchor), strict=True))
+    assert not np.array_equal(arrays(params[0])[0], arrays(params[1])[0])
+
+
+def test_initial_weights_can_be_drawn_apart_from_the_anchors():
+    params, prior = anchored.make(NETWORK, initial=NETWORK).init(KEY, 2)
+    for network, anchor in zip(params, prior, strict=True):
+        assert not np.array_equal(arrays(network)[0], arrays(anchor)[0])
+
+
+def test_a_draw_at_its_anchor_pays_nothing_and_each_pays_for_itself():
+    posterior = anchored.make(NETWORK)
+    params, prior = posterior.init(KEY, 3)
+    np.testing.assert_array_equal(posterior.penalty(params, prior, 10), np.zeros(3))
+    moved = eqx.tree_at(lambda nets: nets[1].layers[0].bias, params, params[1].layers[0].bias + 2)
+    weight = 1 / (float(anchored.weight_std(prior[1])) ** 2 * 10)
+    found = posterior.penalty(moved, prior, 10)
+    np.testing.assert_allclose(found, [0, weight * 5 * 2**2, 0], rtol=1e-5)
+
+
+def test_the_pull_fades_with_data_and_grows_with_noise():
+    params, prior = anchored.make(NETWORK, initial=NETWORK).init(KEY, 1)
+
+    def penalty(noise, count):
+        strength = anchored.from_prior(noise_scale=noise)
+        return float(anchored.make(NETWORK, strength=strength).penalty(params, prior, count)[0])
+
+    assert penalty(1.0, 100) == pytest.approx(penalty(1.0, 10) / 10, rel=1e-5)
+    assert penalty(3.0, 10) == pytest.approx(penalty(1.0, 10) * 9, rel=1e-5)
+
+
+def test_prior_scale_comes_from_the_weights_only():
+    """Orthogonal [200, 200] with gain 3: every weight has variance 9 / 200; biases are nought."""
+    network = mlp(200, (200,), (200,), layer=orthogonal(3.0))(KEY)
+    assert float(anchored.weight_std(network)) == pytest.approx(3 / np.sqrt(200), rel=0.01)
+
+
+def test_prior_scale_may_differ_from_array_to_array():
+    make = mlp(1, (4,), (1,), layer=normal(1.0))
+    scales = lambda anchor: jax.tree.map(lambda leaf: float(leaf.ndim), anchor)  # noqa: E731
+    posterior = anchored.make(make, initial=make, strength=anchored.from_prior(prior_scale=scales))
+    params, prior = posterior.init(KEY, 1)
+    distances = [np.sum((p - a) ** 2) / p.ndim**2 for p, a in zip(arrays(params), arrays(prior), strict=True)]
+    np.testing.assert_allclose(posterior.penalty(params, prior, 2), [sum(distances) / 2], rtol=1e-5)
+
+
+def test_predictions_are_those_of_each_network():
+    posterior = anchored.make(NETWORK)
+    params, _ = posterior.init(KEY, 4)
+    inputs = jax.random.normal(KEY, (6, 2))
+    found = posterior.predict(params, inputs, jax.random.split(KEY, 4))
+    assert found.shape == (4, 6, 3)
+    np.testing.assert_allclose(found[2, 5], params[2](inputs[5]), rtol=1e-5)
+
+
+def test_a_users_own_module_can_be_sampled():
+    """Equinox's own MLP has leaves that are not arrays."""
+    posterior = anchored.make(lambda key: eqx.nn.MLP(2, 3, 8, 1, key=key), initial=None)
+    params, prior = posterior.init(KEY, 2)
+    assert posterior.predict(params, jnp.ones((4, 2)), jax.random.split(KEY)).shape == (2, 4, 3)
+    np.testing.assert_array_equal(posterior.penalty(params, prior, 5), np.zeros(2))
+
+
+def dropout_posterior(rate):
+    """Monte-Carlo dropout in the same contract: one network, a mask per key."""
+
+    def init(key, count):
+        del count
+        return Draws(eqx.nn.Linear(50, 1, key=key), None)
+
+    def penalty(params, prior, data_count):
+        del prior
+        return jnp.zeros(2) + jnp.sum(params.weight**2) / data_count
+
+    def predict(params, inputs, keys):
+        masked = lambda key, x: params(eqx.nn.Dropout(rate)(x, key=key))  # noqa: E731
+        return jax.vmap(lambda key: jax.vmap(lambda x: masked(key, x))(inputs))(keys)
+
+    return Posterior(init, penalty, predict)
+
+
+def test_a_posterior_of_one_network_and_random_masks_fits_the_contract():
+    posterior = dropout_posterior(0.5)
+    params, prior = posterior.init(KEY, 2)
+    outputs = posterior.predict(params, jnp.ones((3, 50)), jax.random.split(KEY))
+    assert outputs.shape == (2, 3, 1)
+    assert not np.allclose(outputs[0], outputs[1])
+    assert posterior.penalty(params, prior, 10).shape == (2,)
+
+
+def test_map_samples_of_a_linear_model_follow_the_exact_posterior():
+    """y = w x with noise: randomised MAP is exact when anchors and targets are both perturbed.
+
+    With anchors alone perturbed, each draw solves w = (x'y / s^2 + a / p^2) / (x'x / s^2 + 1 / p^2): the
+    posterior mean, and the prior's part of its variance.
+    """
+    x, noise, prior = jnp.linspace(0.1, 1, 8)[:, None], 0.5, 2.0
+    y = 3 * x[:, 0]
+    make = mlp(1, (), (1,), layer=normal(prior**2), output_bias=False)
+    strength = anchored.from_prior(noise_scale=noise, prior_scale=lambda _: prior)
+    posterior = anchored.make(make, strength=strength)
+    params, anchors = posterior.init(KEY, 100)
+
+    @jax.jit
+    def step(params):
+        def loss(params):
+            errors = posterior.predict(params, x, jax.random.split(KEY, 100))[..., 0] - y[None]
+            return jnp.sum((errors**2).mean(axis=-1) + posterior.penalty(params, anchors, len(y)))
+
+        return optax.apply_updates(params, jax.tree.map(lambda g: -0.5 * g, jax.grad(loss)(params)))
+
+    for _ in range(200):
+        params = step(params)
+    found = np.array([each.layers[0].weight[0, 0] for each in params])
+    start = np.array([each.layers[0].weight[0, 0] for each in anchors])
+    data, pull = float((x**2).sum()) / noise**2, 1 / prior**2
+    truth = (float(x[:, 0] @ y) / noise**2 + start * pull) / (data + pull)
+    np.testing.assert_allclose(found, truth, rtol=1e-3)

@@ -1,0 +1,145 @@
+"""The command: help, results on disk, exit codes, and one clear line for every mistake."""
+
+import json
+
+import pytest
+
+import surefoot
+from surefoot import cli
+
+QUICK = ["reproduce", "propositions", "--seeds", "1", "--steps", "200"]
+
+
+def run(capsys, *args):
+    """Exit code, standard output and standard error of the command."""
+    try:
+        code = cli.run(list(args))
+    except SystemExit as stop:
+        code = stop.code
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_version(capsys):
+    assert run(capsys, "--version") == (0, f"surefoot {surefoot.__version__}\n", "")
+
+
+@pytest.mark.parametrize("args", [["--help"], [], ["reproduce", "--help"], ["reproduce", "toy", "--help"]])
+def test_help_explains_and_succeeds(capsys, args):
+    code, out, _ = run(capsys, *args)
+    assert code == 0
+    assert "usage: surefoot" in out
+
+
+def test_help_of_an_experiment_lists_its_settings_with_defaults(capsys):
+    _, out, _ = run(capsys, "reproduce", "toy", "--help")
+    for words in ("--seeds INT", "--steps INT", "--out DIR", "--strict", "(default: 10000)"):
+        assert words in out
+
+
+def test_reproduce_writes_summary_data_and_figures(capsys, tmp_path):
+    code, out, _ = run(capsys, *QUICK, "--out", str(tmp_path / "new" / "here"))
+    assert code == 0
+    files = {path.name for path in (tmp_path / "new" / "here").iterdir()}
+    assert files == {"summary.json", "data.csv", "propositions.png", "propositions.svg"}
+    for name in files:
+        assert name in out
+    summary = json.loads((tmp_path / "new" / "here" / "summary.json").read_text())
+    assert summary["experiment"] == "propositions"
+    assert (summary["seeds"], summary["steps"]) == (1, 200)
+    assert summary["settings"] == {"seeds": 1, "steps": 200}
+    for claim in summary["claims"]:
+        assert {"name", "paper", "measured", "interval", "verdict"} <= set(claim)
+        assert claim["verdict"] in {"holds", "fails", "undecided"}
+
+
+def test_claims_table_shows_every_claim_and_verdict(capsys, tmp_path):
+    _, out, _ = run(capsys, *QUICK, "--out", str(tmp_path))
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    lines = [line.split() for line in out.splitlines()]
+    verdicts = [words[-1] for words in lines if words and words[-1] in {"holds", "fails", "undecided"}]
+    assert verdicts == [claim["verdict"] for claim in summary["claims"]]
+
+
+def test_strict_fails_unless_every_claim_holds(capsys, tmp_path):
+    """200 simulated pairs are too few to decide; none of the claims is false."""
+    code, _, _ = run(capsys, *QUICK, "--strict", "--out", str(tmp_path))
+    verdicts = {each["verdict"] for each in json.loads((tmp_path / "summary.json").read_text())["claims"]}
+    assert verdicts == {"holds", "undecided"}
+    assert code == 1
+
+
+def test_equal_commands_write_equal_files(capsys, tmp_path):
+    for name in ("a", "b"):
+        run(capsys, *QUICK, "--out", str(tmp_path / name))
+    for path in (tmp_path / "a").iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
+
+
+def test_without_out_each_run_gets_a_new_directory(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for _ in range(3):
+        assert run(capsys, *QUICK)[0] == 0
+    names = {path.name for path in (tmp_path / "reproductions").iterdir()}
+    assert names == {"propositions", "propositions-2", "propositions-3"}
+
+
+def test_results_are_not_overwritten_unless_asked(capsys, tmp_path):
+    run(capsys, *QUICK, "--out", str(tmp_path))
+    before = (tmp_path / "summary.json").read_bytes()
+    more = [*QUICK[:-1], "300"]
+    code, out, err = run(capsys, *more, "--out", str(tmp_path))
+    assert (code, out) == (2, "")
+    assert err == (
+        f"surefoot: --out: {tmp_path} already holds results, accepted: another directory, or --overwrite\n"
+    )
+    assert (tmp_path / "summary.json").read_bytes() == before
+    assert run(capsys, *more, "--out", str(tmp_path), "--overwrite")[0] == 0
+    assert json.loads((tmp_path / "summary.json").read_text())["steps"] == 300
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["nonsense"], ["nonsense", "reproduce"]),
+        (["reproduce"], ["propositions, toy, widths"]),
+        (["reproduce", "toyy"], ["toyy", "propositions, toy, widths"]),
+        (["reproduce", "toy", "--seeds", "many"], ["--seeds", "'many'", "INT"]),
+        (["reproduce", "toy", "--seeds", "0"], ["--seeds", "got 0", "from 1"]),
+        (["reproduce", "toy", "--steps", "-5"], ["--steps", "got -5", "from 1"]),
+        (["reproduce", "toy", "--learning-rate", "nan"], ["--learning-rate", "got nan", "above 0"]),
+        (["reproduce", "toy", "--steps"], ["--steps"]),
+        (["reproduce", "toy", "--sed", "3"], ["--sed", "--seeds"]),
+        (["reproduce", "propositions", "--steps", "5"], ["--steps", "got 5", "from 100"]),
+        (["reproduce", "widths", "--widths", "10", "20"], ["--widths", "got 10 20", "10 and 100"]),
+    ],
+)
+def test_a_mistake_is_one_clear_line_and_exit_code_2(capsys, tmp_path, monkeypatch, args, words):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, *args)
+    assert (code, out) == (2, "")
+    assert err.startswith("surefoot: ")
+    assert err.count("\n") == 1
+    for word in words:
+        assert word in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_out_that_is_a_file_is_refused_and_kept(capsys, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("precious")
+    code, _, err = run(capsys, *QUICK, "--out", str(file))
+    assert code == 2
+    assert err.startswith(f"surefoot: --out: got {file}, accepted: a directory")
+    assert err.count("\n") == 1
+    assert file.read_text() == "precious"
+
+
+def test_an_interruption_is_one_line(capsys, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.report, "write", interrupted)
+    code, _, err = run(capsys, *QUICK, "--out", str(tmp_path))
+    assert code == 130
+    assert err.endswith("surefoot: interrupted, nothing was written\n")

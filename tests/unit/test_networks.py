@@ -1,0 +1,102 @@
+"""Networks: shapes, initial weights, and the fast convolution against the plain one."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from surefoot import networks
+from surefoot.networks import minatar_cnn, mlp, normal, orthogonal
+
+KEY = jax.random.key(0)
+
+
+@pytest.mark.parametrize("widths", [(), (5,), (7, 3)])
+@pytest.mark.parametrize("output_shape", [(4,), (2, 6)])
+def test_mlp_has_the_widths_and_output_shape_asked_for(widths, output_shape):
+    network = mlp(3, widths, output_shape)(KEY)
+    assert [layer.weight.shape[0] for layer in network.layers[:-1]] == list(widths)
+    assert network(jnp.ones(3)).shape == output_shape
+    assert jax.vmap(network)(jnp.ones((8, 3))).shape == (8, *output_shape)
+
+
+@pytest.mark.parametrize("activation", [jax.nn.relu, jnp.tanh])
+def test_mlp_is_affine_maps_with_an_activation_between(activation):
+    network = mlp(3, (5, 4), (2,), activation=activation, layer=normal(1.0))(KEY)
+    x = np.array([0.3, -1.0, 2.0])
+    y = x
+    for layer in network.layers[:-1]:
+        y = np.asarray(activation(np.asarray(layer.weight) @ y + np.asarray(layer.bias)))
+    y = np.asarray(network.layers[-1].weight) @ y + np.asarray(network.layers[-1].bias)
+    np.testing.assert_allclose(network(jnp.asarray(x, jnp.float32)), y, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("inputs", "outputs"), [(6, 6), (9, 4), (4, 9)])
+def test_orthogonal_weights_keep_lengths_times_the_gain(inputs, outputs):
+    layer = orthogonal(3.0)(KEY, inputs, outputs)
+    weight = np.asarray(layer.weight)
+    shorter = weight @ weight.T if outputs <= inputs else weight.T @ weight
+    np.testing.assert_allclose(shorter, 9 * np.eye(min(inputs, outputs)), atol=1e-4)
+    assert not np.any(layer.bias)
+
+
+def test_normal_weights_and_biases_have_the_variance_over_the_inputs():
+    layer = normal(4.0)(KEY, 100, 2000)
+    scale = networks.normal_scale(4.0, 100)
+    assert scale == pytest.approx(0.2)
+    for values in (layer.weight, layer.bias):
+        error = scale / np.sqrt(2 * values.size)
+        assert abs(float(values.std()) - scale) < 4 * error
+        assert abs(float(values.mean())) < 4 * scale / np.sqrt(values.size)
+
+
+def test_output_bias_can_be_left_out():
+    network = mlp(2, (3,), (1,), layer=normal(1.0), output_bias=False)(KEY)
+    assert network.layers[-1].bias is None
+    assert network.layers[0].bias is not None
+
+
+def test_two_seeds_give_different_networks():
+    for make in (mlp(3, (5,), (2,)), minatar_cnn((10, 10, 4), (6, 50))):
+        first, again, other = make(KEY), make(KEY), make(jax.random.key(1))
+        leaves = [jax.tree.leaves(each) for each in (first, again, other)]
+        assert all(np.array_equal(a, b) for a, b in zip(leaves[0], leaves[1], strict=True))
+        assert not np.array_equal(leaves[0][0], leaves[2][0])
+
+
+def plain_minatar_cnn(network, image):
+    """The same network with XLA's own convolution."""
+    channels = image.shape[-1]
+    kernel = network.convolution.weight.reshape(16, 3, 3, channels).transpose(1, 2, 3, 0)
+    features = jax.lax.conv_general_dilated(
+        image[None], kernel, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")
+    )[0]
+    features = features + jnp.broadcast_to(network.convolution.bias, features.shape)
+    hidden = jax.nn.relu(network.hidden.weight @ jax.nn.relu(features).reshape(-1) + network.hidden.bias)
+    return (network.output.weight @ hidden + network.output.bias).reshape(network.output_shape)
+
+
+@pytest.mark.parametrize("channels", [4, 10])
+def test_minatar_network_equals_one_with_an_ordinary_convolution(channels):
+    network = minatar_cnn((10, 10, channels), (6, 50), layer=normal(2.0))(KEY)
+    assert network.convolution.weight.shape == (16, 9 * channels)
+    assert network.hidden.weight.shape == (128, 8 * 8 * 16)
+    image = jax.random.normal(jax.random.key(1), (10, 10, channels))
+    found, truth = network(image), plain_minatar_cnn(network, image)
+    assert found.shape == (6, 50)
+    np.testing.assert_allclose(found, truth, rtol=1e-4, atol=1e-4)
+
+
+def test_minatar_network_takes_images_of_booleans_and_bytes():
+    network = minatar_cnn((10, 10, 4), (6,))(KEY)
+    image = jax.random.bernoulli(KEY, 0.2, (10, 10, 4))
+    truth = network(image.astype(jnp.float32))
+    for dtype in (jnp.bool_, jnp.uint8):
+        np.testing.assert_array_equal(network(image.astype(dtype)), truth)
+
+
+def test_minatar_network_starts_with_gain_root_two_and_no_bias():
+    network = minatar_cnn((10, 10, 4), (6, 50))(KEY)
+    gram = np.asarray(network.hidden.weight @ network.hidden.weight.T)
+    np.testing.assert_allclose(gram, 2 * np.eye(128), atol=1e-4)
+    assert not any(np.any(each.bias) for each in (network.convolution, network.hidden, network.output))

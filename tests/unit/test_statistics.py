@@ -1,0 +1,31 @@
+import numpy as np
+import pytest
+
+from surefoot.statistics import jackknife_estimate, mean_estimate
+
+
+def test_interval_of_a_mean_is_students():
+    """1, 2, 3, 4: mean 2.5, standard error sqrt(5/12), t(0.975, 3) = 3.18245."""
+    measured, interval = mean_estimate(np.array([1, 2, 3, 4]))
+    assert measured == 2.5
+    reach = 3.18245 * np.sqrt(5 / 12)
+    assert interval == pytest.approx((2.5 - reach, 2.5 + reach), rel=1e-4)
+
+
+def test_jackknife_of_a_mean_is_its_ordinary_interval():
+    values = np.random.default_rng(0).normal(size=12)
+    assert jackknife_estimate(np.mean, values).interval == pytest.approx(mean_estimate(values).interval)
+
+
+def test_jackknife_interval_of_a_variance_covers_it_about_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    intervals = [
+        jackknife_estimate(lambda v: v.var(ddof=1), rng.normal(size=40)).interval for _ in range(400)
+    ]
+    covered = np.mean([low <= 1 <= high for low, high in intervals])
+    assert 0.88 < covered < 0.98
+
+
+def test_too_few_repetitions_have_no_interval():
+    assert mean_estimate(np.array([1.0])).interval is None
+    assert jackknife_estimate(np.mean, np.array([1.0, 2.0])).interval is None
