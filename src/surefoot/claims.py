@@ -78,7 +78,7 @@ def between(low: float, high: float, text: str | None = None) -> Criterion:
             return Verdict.FAILS
         return Verdict.UNDECIDED
 
-    return Criterion(text or f"{low:g} to {high:g}", judge)
+    return Criterion(text or f"{low:.3g} to {high:.3g}", judge)
 
 
 def above(bound: float) -> Criterion:

@@ -112,12 +112,12 @@ def reproduce(
 ) -> int:
     """Run an experiment, write what came out, and show its claims."""
     directory = report.choose_directory(experiment, out, overwrite=overwrite)
-    with _progress(experiment.title) as advance:
+    with _progress(experiment.name) as advance:
         outcome = experiment.run(settings, advance)
     report.write(experiment, settings, outcome, directory)
     # A file has no width of its own; rich would take it for a narrow terminal.
     console = Console(width=None if sys.stdout.isatty() else 120)
-    title = f"{experiment.title}, seeds: {settings.seeds}"
+    title = f"{experiment.title}\nseeds: {settings.seeds}, intervals: {experiment.intervals}"
     console.print(_claims_table(title, outcome.claims))
     for path in sorted(directory.iterdir()):
         console.print(str(path), highlight=False, soft_wrap=True)
@@ -126,7 +126,7 @@ def reproduce(
 
 
 @contextlib.contextmanager
-def _progress(title: str) -> Generator[Advance]:
+def _progress(name: str) -> Generator[Advance]:
     """A bar on standard error, so that standard output holds results alone."""
     columns = (
         TextColumn("{task.description}"),
@@ -137,7 +137,7 @@ def _progress(title: str) -> Generator[Advance]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task(title, total=1)
+        task = progress.add_task(name, total=1)
         yield lambda part: progress.advance(task, part)
 
 

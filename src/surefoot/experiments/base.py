@@ -43,6 +43,8 @@ class Experiment:
 
     name: str
     title: str
+    intervals: str
+    """What its intervals are."""
     config: type[Settings]
     run: Callable[[Any, Advance], Outcome]
 

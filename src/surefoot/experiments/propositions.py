@@ -451,6 +451,7 @@ def claims(simulations: Sequence[Simulation]) -> list[Claim]:
 EXPERIMENT = Experiment(
     name="propositions",
     title="Propositions 2.1, 2.2 and 2.3 against closed-form posteriors",
+    intervals="4 standard errors either side",
     config=Config,
     run=run,
 )

@@ -195,6 +195,7 @@ def claims(table: Table) -> list[Claim]:
 EXPERIMENT = Experiment(
     name="toy",
     title="Figure 1: both uncertainties on a toy regression",
+    intervals="95 % over seeds",
     config=Config,
     run=run,
 )

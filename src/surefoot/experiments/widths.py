@@ -227,6 +227,7 @@ def claims(by_width: Table) -> list[Claim]:
 EXPERIMENT = Experiment(
     name="widths",
     title="Appendix figure: one network with many outputs against an ensemble",
+    intervals="95 % over seeds",
     config=Config,
     run=run,
 )

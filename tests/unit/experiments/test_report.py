@@ -12,7 +12,7 @@ from surefoot.types import UserError
 
 SETTINGS = Settings(seeds=1, steps=1)
 OUTCOME = Outcome([], {"data": {"x": np.array([1.5, 2.0]), "kind": np.array(["a", "b,c"])}}, {})
-EXPERIMENT = Experiment(name="made-up", title="", config=Settings, run=lambda *_: OUTCOME)
+EXPERIMENT = Experiment(name="made-up", title="", intervals="", config=Settings, run=lambda *_: OUTCOME)
 
 
 def test_tables_are_written_as_csv(tmp_path):
