@@ -6,7 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Bool, Float, PyTree
 
 from surefoot.types import Scalar
 
@@ -19,6 +19,9 @@ def quantile_levels(count: int) -> Float[Array, "N"]:
 def midpoint_levels(count: int) -> Float[Array, "N"]:
     """Levels (i - 1/2) / N: those of the released code and of QR-DQN."""
     return (jnp.arange(1, count + 1, dtype=float) - 0.5) / count
+
+
+LEVELS = {"paper": quantile_levels, "midpoints": midpoint_levels}
 
 
 def pinball(error: Float[Array, "*shape"], level: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
@@ -91,6 +94,23 @@ def _quantile_loss_backward(kappa: float, residuals: Any, cotangent: Any) -> Any
 
 
 _quantile_loss.defvjp(_quantile_loss_forward, _quantile_loss_backward)
+
+
+def huber(error: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """Quadratic up to 1, linear beyond, element by element: the loss of DQN."""
+    size = jnp.abs(error)
+    return jnp.where(size <= 1, error**2 / 2, size - 0.5)
+
+
+def bellman_target(
+    reward: Float[Array, "*batch"],
+    terminated: Bool[Array, "*batch"],
+    following: Float[Array, "*batch N"],
+    discount: float,
+) -> Float[Array, "*batch N"]:
+    """R + gamma z' for each sample z' of what follows; r alone where the task ended."""
+    kept = discount * jnp.where(terminated, 0.0, 1.0)
+    return jax.lax.stop_gradient(reward[..., None] + kept[..., None] * following)
 
 
 def log_likelihood_of_quantile(

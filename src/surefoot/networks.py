@@ -6,6 +6,7 @@ are several times faster than the alternatives.
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -146,3 +147,93 @@ def patches_3x3(
     rows, columns, channels = image.shape[0] - 2, image.shape[1] - 2, image.shape[2]
     windows = [image[i : i + rows, j : j + columns] for i in range(3) for j in range(3)]
     return jnp.concatenate(windows, axis=-1).reshape(rows * columns, 9 * channels)
+
+
+class Heads(eqx.Module):
+    """Several networks of one form side by side: one example in, `[heads, ...]` out."""
+
+    stacked: eqx.Module
+
+    def __call__(self, x: Array) -> Float[Array, "heads ..."]:
+        """Outputs of every head."""
+        return eqx.filter_vmap(lambda network: network(x))(self.stacked)
+
+
+def heads(make: MakeNetwork, count: int) -> MakeNetwork:
+    """A maker of `count` independent networks as one."""
+    return lambda key: Heads(eqx.filter_vmap(make)(jax.random.split(key, count)))
+
+
+class MinAtarHeads(eqx.Module):
+    """The MinAtar network with its convolution shared by several heads (Bootstrapped DQN).
+
+    The heads' hidden layers are one dense layer: a single large product.
+    """
+
+    convolution: Dense
+    hidden: Dense
+    output: Float[Array, "heads outputs hidden"]
+    output_bias: Float[Array, "heads outputs"]
+    output_shape: tuple[int, ...] = eqx.field(static=True)
+
+    def __call__(self, image: Shaped[Array, "height width channels"]) -> Float[Array, "heads ..."]:
+        """Outputs of every head for one image."""
+        patches = patches_3x3(image.astype(self.convolution.weight.dtype))
+        features = jax.nn.relu(self.convolution(patches)).reshape(-1)
+        hidden = jax.nn.relu(self.hidden(features)).reshape(self.output.shape[0], -1)
+        values = jnp.einsum("koh,kh->ko", self.output, hidden) + self.output_bias
+        return values.reshape(-1, *self.output_shape)
+
+
+def minatar_heads(
+    image_shape: Sequence[int],
+    count: int,
+    output_shape: Sequence[int],
+    *,
+    layer: MakeLayer | None = None,
+) -> MakeNetwork:
+    """A maker of MinAtar networks with `count` heads, each head's layers drawn as a network of its own."""
+    one = minatar_cnn(image_shape, output_shape, layer=layer)
+
+    def make(key: RandomKey) -> MinAtarHeads:
+        each = [one(each_key) for each_key in jax.random.split(key, count)]
+        return MinAtarHeads(
+            convolution=each[0].convolution,
+            hidden=Dense(
+                jnp.concatenate([network.hidden.weight for network in each]),
+                jnp.concatenate([network.hidden.bias for network in each]),
+            ),
+            output=jnp.stack([network.output.weight for network in each]),
+            output_bias=jnp.stack([network.output.bias for network in each]),
+            output_shape=tuple(output_shape),
+        )
+
+    return make
+
+
+class Architecture(NamedTuple):
+    """How networks for an environment are built, whatever an agent wants of them.
+
+    - `network(output_shape, gain)`: a maker of networks with these outputs, orthogonal weights times `gain`.
+    - `heads(count, output_shape, gain)`: a maker of networks with several heads of these outputs.
+    """
+
+    network: Callable[[Sequence[int], float], MakeNetwork]
+    heads: Callable[[int, Sequence[int], float], MakeNetwork]
+
+
+def mlp_architecture(inputs: int, widths: Sequence[int]) -> Architecture:
+    """MLPs for vectors; heads share nothing."""
+
+    def network(output_shape: Sequence[int], gain: float) -> MakeNetwork:
+        return mlp(inputs, widths, output_shape, layer=orthogonal(gain))
+
+    return Architecture(network, lambda count, shape, gain: heads(network(shape, gain), count))
+
+
+def minatar_architecture(image_shape: Sequence[int]) -> Architecture:
+    """The paper's network for MinAtar's images; heads share the convolution."""
+    return Architecture(
+        lambda shape, gain: minatar_cnn(image_shape, shape, layer=orthogonal(gain)),
+        lambda count, shape, gain: minatar_heads(image_shape, count, shape, layer=orthogonal(gain)),
+    )

@@ -43,3 +43,10 @@ def jackknife_estimate(
 def _student(value: float, standard_error: float, count: int, confidence: float) -> Estimate:
     reach = float(stats.t.ppf((1 + confidence) / 2, count - 1) * standard_error)
     return Estimate(value, (value - reach, value + reach))
+
+
+def fraction_estimate(happened: NDArray[Any], confidence: float = 0.95) -> Estimate:
+    """How often something happened, with Wilson's interval, which stays sound near 0 and 1."""
+    happened = np.asarray(happened, dtype=bool)
+    found = stats.binomtest(int(happened.sum()), len(happened)).proportion_ci(confidence, method="wilson")
+    return Estimate(float(happened.mean()), (float(found.low), float(found.high)))

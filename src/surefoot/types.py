@@ -4,7 +4,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
-from jaxtyping import Array, Float, Key, PyTree
+import jax.numpy as jnp
+from gymnasium.spaces import Box, Discrete
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree, Shaped
 
 RandomKey = Key[Array, ""]
 RandomKeys = Key[Array, "K"]
@@ -49,3 +51,104 @@ class Posterior(NamedTuple):
     init: Callable[[RandomKey, int], Draws]
     penalty: Callable[[PyTree, PyTree, Any], Float[Array, "K"]]
     predict: Callable[[PyTree, Array, RandomKeys], Float[Array, "K B ..."]]
+
+
+class Transition(NamedTuple):
+    """One step of an environment, or a batch of them.
+
+    Only `terminated` stops the bootstrap: an outside time limit ends an episode, not the return.
+    """
+
+    obs: Shaped[Array, "*obs"]
+    action: Int[Array, "*batch"]
+    reward: Float[Array, "*batch"]
+    terminated: Bool[Array, "*batch"]
+    next_obs: Shaped[Array, "*obs"]
+
+
+class Beliefs(NamedTuple):
+    """What an agent thinks of each action in one state: all that policies and figures read.
+
+    What an agent cannot give is None. Variances are raw: unbiased ones may be negative.
+    """
+
+    mean: Float[Array, "A"]
+    epistemic_variance: Float[Array, "A"] | None = None
+    aleatoric_variance: Float[Array, "A"] | None = None
+    quantiles: Float[Array, "A N"] | None = None
+    """Of the value network's return distribution."""
+    members: Float[Array, "K A"] | None = None
+    """Mean return by each member of an ensemble that acts by one of them."""
+
+    @property
+    def epistemic(self) -> Float[Array, "A"] | None:
+        """Epistemic standard deviation, in units of return."""
+        return _standard_deviation(self.epistemic_variance)
+
+    @property
+    def aleatoric(self) -> Float[Array, "A"] | None:
+        """Aleatoric standard deviation, in units of return."""
+        return _standard_deviation(self.aleatoric_variance)
+
+
+def _standard_deviation(variance: Float[Array, "A"] | None) -> Float[Array, "A"] | None:
+    return None if variance is None else jnp.sqrt(jnp.maximum(variance, 0))
+
+
+Action = Int[Array, ""]
+
+Policy = Callable[[Beliefs, RandomKey, RandomKey, Any], Action]
+"""Beliefs, a key for this step, a key for this episode and the number of the step to an action."""
+
+
+class Learner(NamedTuple):
+    """Everything of an agent that training changes, and the prior that it does not."""
+
+    params: PyTree
+    target: PyTree
+    """The networks that targets come from: a copy of some of `params`, renewed now and then."""
+    prior: PyTree
+    optimiser: PyTree
+
+
+class Agent(NamedTuple):
+    """An agent as pure functions: state in, state out.
+
+    - `init(key)`: a fresh learner.
+    - `update(learner, batch, data_count, key)`: one optimiser step on a batch.
+    - `renew_target(learner)`: targets come from the present networks from now on.
+    - `beliefs(params, obs, key)`: what it thinks of one observation.
+    - `explore`: its policy while learning; `exploit`: its policy when it counts.
+    """
+
+    init: Callable[[RandomKey], Learner]
+    update: Callable[[Learner, Transition, Any, RandomKey], Learner]
+    renew_target: Callable[[Learner], Learner]
+    beliefs: Callable[[PyTree, Array, RandomKey], Beliefs]
+    explore: Policy
+    exploit: Policy
+
+
+class EnvironmentStep(NamedTuple):
+    """What an environment answers to an action."""
+
+    state: PyTree
+    obs: Shaped[Array, "*obs"]
+    reward: Float[Array, ""]
+    terminated: Bool[Array, ""]
+    truncated: Bool[Array, ""]
+    info: dict[str, Array]
+    """Numbers about this step, the same names each time."""
+
+
+class Environment(NamedTuple):
+    """An environment in JAX, as two pure functions and its spaces.
+
+    - `reset(key)`: first state and observation of an episode.
+    - `step(state, action, key)`: what comes next. After the end of an episode, reset.
+    """
+
+    reset: Callable[[RandomKey], tuple[PyTree, Array]]
+    step: Callable[[PyTree, Action, RandomKey], EnvironmentStep]
+    observation_space: Box
+    action_space: Discrete

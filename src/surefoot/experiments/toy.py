@@ -83,7 +83,7 @@ def make_data(key: RandomKey, points: int) -> tuple[Float[Array, "n 1"], Float[A
 def run(config: Config, advance: Advance) -> Outcome:
     """Train every seed, then measure and draw."""
     network = mlp(1, (200, 200), (QUANTILES,), layer=orthogonal(7.0), activation=jnp.tanh)
-    posterior = anchored.make(network, strength=lambda _anchor, _count: config.anchor_weight)
+    posterior = anchored.make(network, weight=lambda _scale, _count: config.anchor_weight)
     levels = quantile_levels(QUANTILES)
 
     def loss(params: PyTree, data: Any, key: RandomKey) -> Scalar:

@@ -79,9 +79,7 @@ def train(config: Config, width: int, networks: int, outputs: int, advance: Adva
     """Predictions on the grid, `[seed, network, grid, output]`, after training every seed."""
     network = mlp(1, (width,), (outputs,), layer=normal(PRIOR_VARIANCE), output_bias=False)
     posterior = anchored.make(
-        network,
-        initial=network,
-        strength=anchored.from_prior(noise_scale=NOISE, prior_scale=prior_scales),
+        network, initial=network, prior_scale=prior_scales, weight=anchored.by_noise(NOISE)
     )
     x = jnp.asarray(POINTS_X[:, None], dtype=float)
     y = jnp.asarray(POINTS_Y, dtype=float)

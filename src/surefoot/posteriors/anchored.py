@@ -5,8 +5,8 @@ under a prior centred there; over anchors, these networks approximate samples fr
 (Pearce et al., 2018).
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,61 +16,76 @@ from jaxtyping import Array, Float, PyTree
 from surefoot.losses import anchor_penalty, anchor_weight
 from surefoot.types import Draws, MakeNetwork, Network, Posterior, RandomKey, RandomKeys, Scalar
 
-Strength = Callable[[Network, Any], PyTree]
-"""How hard an anchor pulls, given the anchor and the number of data points: `anchor_penalty`'s weights."""
+PriorScale = Callable[[Network], Any]
+"""The prior's standard deviation, given an anchor: one number, or a tree like it with one per array."""
+
+Weight = Callable[[Scalar, Any], Any]
+"""How hard an anchor pulls, given the prior's standard deviation and the number of data points."""
+
+
+class Anchor(NamedTuple):
+    """A network drawn from the prior, and the prior's scale."""
+
+    network: PyTree
+    scale: PyTree
 
 
 def weight_std(anchor: Network) -> Scalar:
-    """Standard deviation of an anchor's weights, the mean over its weight arrays.
+    """Standard deviation of an anchor's weights, the mean over its weight arrays."""
+    return _mean_std([leaf for leaf in jax.tree.leaves(anchor) if leaf.ndim > 1])
 
-    Departure: the released code averages over all arrays, and its zero biases halve the scale.
+
+def array_std(anchor: Network) -> Scalar:
+    """The same over all arrays, as in the released code: zero biases halve it.
+
+    Departure: theirs divides by n - 1, and takes one network's scale for all.
     """
-    weights = [leaf for leaf in jax.tree.leaves(anchor) if leaf.ndim > 1]
-    return jnp.mean(jnp.stack([jnp.std(weight) for weight in weights]))
+    return _mean_std(jax.tree.leaves(anchor))
 
 
-def from_prior(*, noise_scale: float = 1.0, prior_scale: Callable[[Network], Any] = weight_std) -> Strength:
-    """The strength that a normal prior and the noise of the data imply.
+def _mean_std(arrays: Sequence[Array]) -> Scalar:
+    return jnp.mean(jnp.stack([jnp.std(array) for array in arrays]))
 
-    `prior_scale` gives the prior's standard deviation for an anchor: one number, or one per array.
-    """
 
-    def strength(anchor: Network, data_count: Any) -> PyTree:
-        return jax.tree.map(
-            lambda scale: anchor_weight(prior_scale=scale, noise_scale=noise_scale, data_count=data_count),
-            prior_scale(anchor),
-        )
-
-    return strength
+def by_noise(noise_scale: float = 1.0) -> Weight:
+    """The pull that noise of this scale in the data implies."""
+    return lambda scale, data_count: anchor_weight(
+        prior_scale=scale, noise_scale=noise_scale, data_count=data_count
+    )
 
 
 def make(
     network: MakeNetwork,
     *,
-    strength: Strength | None = None,
+    prior_scale: PriorScale = weight_std,
+    weight: Weight | None = None,
     initial: MakeNetwork | None = None,
 ) -> Posterior:
     """Randomised MAP sampling of networks whose prior is what `network` draws.
 
     Each draw starts at its anchor, or, where `initial` is given, at a network of its own from there.
     """
-    pull = strength or from_prior()
+    pull = weight or by_noise()
+
+    def anchor(network: Network) -> Anchor:
+        arrays = eqx.filter(network, eqx.is_inexact_array)
+        # Copied: a buffer that stands in a state twice could not be given away for reuse.
+        return Anchor(jax.tree.map(jnp.copy, arrays), jax.tree.map(jnp.asarray, prior_scale(arrays)))
 
     def init(key: RandomKey, count: int) -> Draws:
         anchor_key, initial_key = jax.random.split(key)
-        anchors = tuple(network(each) for each in jax.random.split(anchor_key, count))
-        params = anchors
+        priors = tuple(network(each) for each in jax.random.split(anchor_key, count))
+        params = priors
         if initial is not None:
             params = tuple(initial(each) for each in jax.random.split(initial_key, count))
-        return Draws(params, tuple(eqx.filter(each, eqx.is_inexact_array) for each in anchors))
+        return Draws(params, tuple(anchor(each) for each in priors))
 
     def penalty(params: PyTree, prior: PyTree, data_count: Any) -> Float[Array, "K"]:
-        return jnp.stack(
-            [
-                anchor_penalty(each, anchor, pull(anchor, data_count))
-                for each, anchor in zip(params, prior, strict=True)
-            ]
-        )
+        def of_draw(draw: Network, anchor: Anchor) -> Scalar:
+            weights = jax.tree.map(lambda scale: pull(scale, data_count), anchor.scale)
+            return anchor_penalty(draw, anchor.network, weights)
+
+        return jnp.stack([of_draw(draw, anchor) for draw, anchor in zip(params, prior, strict=True)])
 
     def predict(params: PyTree, inputs: Array, keys: RandomKeys) -> Float[Array, "K B ..."]:
         del keys  # A draw of this posterior is deterministic.

@@ -23,14 +23,14 @@ def test_each_draw_starts_at_an_anchor_of_its_own():
     params, prior = anchored.make(NETWORK).init(KEY, 3)
     assert len(params) == len(prior) == 3
     for network, anchor in zip(params, prior, strict=True):
-        assert all(np.array_equal(p, a) for p, a in zip(arrays(network), arrays(anchor), strict=True))
+        assert all(np.array_equal(p, a) for p, a in zip(arrays(network), arrays(anchor.network), strict=True))
     assert not np.array_equal(arrays(params[0])[0], arrays(params[1])[0])
 
 
 def test_initial_weights_can_be_drawn_apart_from_the_anchors():
     params, prior = anchored.make(NETWORK, initial=NETWORK).init(KEY, 2)
     for network, anchor in zip(params, prior, strict=True):
-        assert not np.array_equal(arrays(network)[0], arrays(anchor)[0])
+        assert not np.array_equal(arrays(network)[0], arrays(anchor.network)[0])
 
 
 def test_a_draw_at_its_anchor_pays_nothing_and_each_pays_for_itself():
@@ -38,7 +38,7 @@ def test_a_draw_at_its_anchor_pays_nothing_and_each_pays_for_itself():
     params, prior = posterior.init(KEY, 3)
     np.testing.assert_array_equal(posterior.penalty(params, prior, 10), np.zeros(3))
     moved = eqx.tree_at(lambda nets: nets[1].layers[0].bias, params, params[1].layers[0].bias + 2)
-    weight = 1 / (float(anchored.weight_std(prior[1])) ** 2 * 10)
+    weight = 1 / (float(prior[1].scale) ** 2 * 10)
     found = posterior.penalty(moved, prior, 10)
     np.testing.assert_allclose(found, [0, weight * 5 * 2**2, 0], rtol=1e-5)
 
@@ -47,8 +47,8 @@ def test_the_pull_fades_with_data_and_grows_with_noise():
     params, prior = anchored.make(NETWORK, initial=NETWORK).init(KEY, 1)
 
     def penalty(noise, count):
-        strength = anchored.from_prior(noise_scale=noise)
-        return float(anchored.make(NETWORK, strength=strength).penalty(params, prior, count)[0])
+        posterior = anchored.make(NETWORK, weight=anchored.by_noise(noise))
+        return float(posterior.penalty(params, prior, count)[0])
 
     assert penalty(1.0, 100) == pytest.approx(penalty(1.0, 10) / 10, rel=1e-5)
     assert penalty(3.0, 10) == pytest.approx(penalty(1.0, 10) * 9, rel=1e-5)
@@ -63,9 +63,12 @@ def test_prior_scale_comes_from_the_weights_only():
 def test_prior_scale_may_differ_from_array_to_array():
     make = mlp(1, (4,), (1,), layer=normal(1.0))
     scales = lambda anchor: jax.tree.map(lambda leaf: float(leaf.ndim), anchor)  # noqa: E731
-    posterior = anchored.make(make, initial=make, strength=anchored.from_prior(prior_scale=scales))
+    posterior = anchored.make(make, initial=make, prior_scale=scales)
     params, prior = posterior.init(KEY, 1)
-    distances = [np.sum((p - a) ** 2) / p.ndim**2 for p, a in zip(arrays(params), arrays(prior), strict=True)]
+    (anchor,) = prior
+    distances = [
+        np.sum((p - a) ** 2) / p.ndim**2 for p, a in zip(arrays(params), arrays(anchor.network), strict=True)
+    ]
     np.testing.assert_allclose(posterior.penalty(params, prior, 2), [sum(distances) / 2], rtol=1e-5)
 
 
@@ -122,8 +125,7 @@ def test_map_samples_of_a_linear_model_follow_the_exact_posterior():
     x, noise, prior = jnp.linspace(0.1, 1, 8)[:, None], 0.5, 2.0
     y = 3 * x[:, 0]
     make = mlp(1, (), (1,), layer=normal(prior**2), output_bias=False)
-    strength = anchored.from_prior(noise_scale=noise, prior_scale=lambda _: prior)
-    posterior = anchored.make(make, strength=strength)
+    posterior = anchored.make(make, prior_scale=lambda _: prior, weight=anchored.by_noise(noise))
     params, anchors = posterior.init(KEY, 100)
 
     @jax.jit
@@ -137,7 +139,7 @@ def test_map_samples_of_a_linear_model_follow_the_exact_posterior():
     for _ in range(200):
         params = step(params)
     found = np.array([each.layers[0].weight[0, 0] for each in params])
-    start = np.array([each.layers[0].weight[0, 0] for each in anchors])
+    start = np.array([each.network.layers[0].weight[0, 0] for each in anchors])
     data, pull = float((x**2).sum()) / noise**2, 1 / prior**2
     truth = (float(x[:, 0] @ y) / noise**2 + start * pull) / (data + pull)
     np.testing.assert_allclose(found, truth, rtol=1e-3)

@@ -1,0 +1,47 @@
+"""DQN (Mnih et al., 2015): mean values alone, Huber loss, epsilon-greedy."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, PyTree
+
+from surefoot.agents.base import Chance, Learning, assemble, epsilon_schedule, of_actions
+from surefoot.losses import bellman_target, huber
+from surefoot.networks import Architecture
+from surefoot.policies import epsilon_greedy, greedy
+from surefoot.types import Agent, Beliefs, RandomKey, Scalar, Transition
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Learning, Chance):
+    """DQN's settings."""
+
+
+def make(config: Config, architecture: Architecture, actions: int) -> Agent:
+    """DQN for this many actions."""
+    network = architecture.network((actions,), config.gain)
+
+    def loss(
+        params: PyTree, target: PyTree, prior: PyTree, batch: Transition, data_count: Any, key: RandomKey
+    ) -> Scalar:
+        del prior, data_count, key
+        best = jax.vmap(target)(batch.next_obs).max(axis=-1, keepdims=True)  # [B, 1]
+        targets = bellman_target(batch.reward, batch.terminated, best, config.discount)[:, 0]
+        values = of_actions(jax.vmap(params)(batch.obs), batch.action)
+        return jnp.mean(huber(targets - values))
+
+    def beliefs(params: PyTree, obs: Array, key: RandomKey) -> Beliefs:
+        del key
+        return Beliefs(mean=params(obs))
+
+    return assemble(
+        config,
+        init=lambda key: (network(key), None),
+        loss=loss,
+        target=lambda params: params,
+        beliefs=beliefs,
+        explore=epsilon_greedy(epsilon_schedule(config, config.learning_starts)),
+        exploit=greedy,
+    )

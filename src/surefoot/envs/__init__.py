@@ -1,0 +1,31 @@
+"""Environments, one a file, and their Gymnasium names."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import gymnasium
+
+from surefoot.envs import windy_cliff
+from surefoot.envs.bridge import GymnasiumEnvironment
+
+
+def windy_cliff_for_gymnasium(render_mode: str | None = None, **parameters: Any) -> GymnasiumEnvironment:
+    """`surefoot/WindyCliff-v0`: every field of `windy_cliff.Config` is a parameter."""
+    config = windy_cliff.Config(**parameters)
+
+    def name_info(info: Mapping[str, Any]) -> dict[str, Any]:
+        return {"fell": info["fell"], "fall_cause": windy_cliff.FALL_CAUSES[info["fall_cause"]]}
+
+    return GymnasiumEnvironment(
+        windy_cliff.make(config),
+        {
+            "rgb_array": partial(windy_cliff.render_pixels, config=config),
+            "ansi": partial(windy_cliff.render_text, config=config),
+        },
+        name_info,
+        render_mode,
+    )
+
+
+gymnasium.register(id="surefoot/WindyCliff-v0", entry_point=windy_cliff_for_gymnasium)

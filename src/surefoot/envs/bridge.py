@@ -1,0 +1,78 @@
+"""A Surefoot environment as a Gymnasium one."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import gymnasium
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.types import Environment, UserError
+
+Render = Callable[[Any], Any]
+"""From an environment's state to what a render mode shows."""
+
+
+class GymnasiumEnvironment(gymnasium.Env[NDArray[Any], np.int64]):
+    """Runs an environment's pure functions one step at a time.
+
+    `renders` has a function per render mode; `name_info` turns the numbers of `info` into what a reader wants.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 4}
+
+    def __init__(
+        self,
+        environment: Environment,
+        renders: Mapping[str, Render],
+        name_info: Callable[[Mapping[str, Any]], dict[str, Any]] = dict,
+        render_mode: str | None = None,
+    ) -> None:
+        if render_mode is not None and render_mode not in renders:
+            raise UserError(f"render_mode: got {render_mode}, accepted: {', '.join(renders)}")
+        self.observation_space = environment.observation_space
+        self.action_space = environment.action_space  # pyright: ignore[reportAttributeAccessIssue]
+        self.render_mode = render_mode
+        self._renders = renders
+        self._name_info = name_info
+        self._reset, self._step = jax.jit(environment.reset), jax.jit(environment.step)
+        self._state: Any = None
+        self._episode_key = jax.random.key(0)
+        self._time = 0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
+        """Begin an episode; a seed fixes it and all that follow."""
+        super().reset(seed=seed, options=options)
+        self._episode_key = jax.random.key(int(self.np_random.integers(2**63)))
+        self._time = 0
+        self._state, obs = self._reset(self._key_of_now())
+        return np.asarray(obs), {}
+
+    def step(self, action: np.int64) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
+        """Take an action."""
+        if self._state is None:
+            raise gymnasium.error.ResetNeeded("call reset before the first step")
+        self._time += 1
+        found = self._step(self._state, np.int32(action), self._key_of_now())
+        self._state = found.state
+        info = self._name_info({name: value.item() for name, value in found.info.items()})
+        return (
+            np.asarray(found.obs),
+            float(found.reward),
+            bool(found.terminated),
+            bool(found.truncated),
+            info,
+        )
+
+    def render(self) -> Any:
+        """The present state as the render mode shows it."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render needs a render_mode: gymnasium.make(..., render_mode='rgb_array')")
+            return None
+        return self._renders[self.render_mode](self._state)
+
+    def _key_of_now(self) -> Any:
+        return jax.random.fold_in(self._episode_key, self._time)

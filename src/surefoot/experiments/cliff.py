@@ -1,0 +1,320 @@
+"""Figure 2: safe learning on the windy cliff, four agents that differ in how they choose actions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.agents import qrdqn, uadqn
+from surefoot.claims import Claim, above, below, between, claim
+from surefoot.envs import windy_cliff
+from surefoot.experiments.base import (
+    Advance,
+    Experiment,
+    Outcome,
+    Settings,
+    Table,
+    require_at_least,
+    stack_tables,
+)
+from surefoot.experiments.processes import run_all
+from surefoot.figures import cliff as figure
+from surefoot.networks import mlp_architecture
+from surefoot.statistics import Estimate, fraction_estimate, mean_estimate
+from surefoot.training import compiled
+from surefoot.training.evaluation import Inspect, make_inspector
+from surefoot.types import UserError
+
+LOOK_EVERY = 100
+"""Steps between looks at what an agent believes and would do."""
+LATE = 2_000
+"""The last steps, in which habits show."""
+EARLY = (500, 2_000)
+"""The first steps of learning."""
+
+RISKY = np.full((15, 2, 5), windy_cliff.RIGHT)
+SAFE = RISKY.copy()
+SAFE[:, 1, 0], SAFE[:, 0, 4] = windy_cliff.UP, windy_cliff.DOWN
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Settings):
+    """Windy cliff: the settings of Figure 2."""
+
+    seeds: int = 30
+    """Independent runs of each agent."""
+    steps: int = 10_000
+    """Environment steps per run, one update each."""
+    preset: Literal["paper", "released"] = "paper"
+    """Where the paper and its released code differ: whose way."""
+    exploration: float = 4.0
+    """Factor of the epistemic variance in Thompson sampling (beta); the paper gives none, the code 2 squared."""
+    jobs: int | None = None
+    """Processes at once; by default one per core."""
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        require_at_least(1, seeds=self.seeds, steps=self.steps)
+        if self.exploration < 0:
+            raise UserError(f"--exploration: got {self.exploration}, accepted: numbers from 0")
+
+
+LEARNING: dict[str, Any] = {
+    "discount": 1.0,
+    "learning_rate": 2e-3,
+    "gain": 3.0,
+    "batch_size": 64,
+    "replay_capacity": 10_000,
+    "learning_starts": 500,
+    "target_period": 100,
+}
+
+
+LABELS = ("QR-DQN", "UA-DQN risk-neutral", "UA-DQN variant 1", "UA-DQN variant 2")
+QR_DQN, NEUTRAL, VARIANT_1, VARIANT_2 = LABELS
+
+
+def settings_of(label: str, preset: str, exploration: float) -> qrdqn.Config | uadqn.Config:
+    """An agent's settings; all differ in action selection only."""
+    released = preset == "released"
+    levels: Any = "midpoints" if released else "paper"
+    if label == QR_DQN:
+        return qrdqn.Config(**LEARNING, levels=levels, final_epsilon=0.05, final_epsilon_step=2_000)
+    neutral = uadqn.Config(
+        **LEARNING,
+        levels=levels,
+        exploration=exploration,
+        prior_scale="all" if released else "weights",
+        aleatoric="released" if released else "unbiased",
+    )
+    return {
+        NEUTRAL: neutral,
+        VARIANT_1: replace(neutral, risk_aversion=0.5, aleatoric="biased"),
+        VARIANT_2: replace(neutral, risk_aversion=0.5),
+    }[label]
+
+
+class Task(NamedTuple):
+    """One run."""
+
+    label: str
+    seed: int
+    steps: int
+    preset: str
+    exploration: float
+
+
+@lru_cache
+def _prepare(label: str, preset: str, exploration: float) -> tuple[compiled.Driver, Inspect]:
+    """The programs of one agent, compiled once per process."""
+    settings = settings_of(label, preset, exploration)
+    make: Any = qrdqn.make if isinstance(settings, qrdqn.Config) else uadqn.make
+    environment = windy_cliff.make()
+    (inputs,) = environment.observation_space.shape
+    agent = make(settings, mlp_architecture(inputs, (100, 100)), int(environment.action_space.n))
+    return compiled.make(agent, environment, settings), make_inspector(agent)
+
+
+def train(task: Task) -> Table:
+    """One run, looked at every so often: falls so far, beliefs at the start, the path it would take."""
+    driver, inspect = _prepare(task.label, task.preset, task.exploration)
+    everywhere = windy_cliff.observations()
+    shape, flat = everywhere.shape[:-1], everywhere.reshape(-1, everywhere.shape[-1])
+    state = driver.init(jax.random.key(task.seed))
+    falls = {"wind": 0, "step": 0}
+    rows: list[dict[str, Any]] = []
+    for start in range(0, task.steps, LOOK_EVERY):
+        count = min(LOOK_EVERY, task.steps - start)
+        state, record = driver.advance(state, count)
+        for cause in falls:
+            code = windy_cliff.FALL_CAUSES.index(cause)
+            falls[cause] += int(np.sum(record.info["fall_cause"] == code))
+        beliefs, actions = inspect(state.run.learner.params, jnp.asarray(flat), jax.random.key(0))
+        aleatoric = np.asarray(beliefs.aleatoric).reshape(*shape, -1)[0, 1, 0]
+        rows.append(
+            {
+                "agent": task.label,
+                "seed": task.seed,
+                "step": start + count,
+                "wind_falls": falls["wind"],
+                "step_falls": falls["step"],
+                "path": windy_cliff.path_kind(np.asarray(actions).reshape(shape)),
+                "aleatoric_right": aleatoric[windy_cliff.RIGHT],
+                "aleatoric_up": aleatoric[windy_cliff.UP],
+            }
+        )
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def run(config: Config, advance: Advance) -> Outcome:
+    """Train every agent with every seed, spread over processes, then judge and draw."""
+    tasks = [
+        Task(label, seed, config.steps, config.preset, config.exploration)
+        for label in LABELS
+        for seed in range(config.seeds)
+    ]
+    found: dict[Task, Table] = {}
+    for task, table in run_all(train, tasks, config.jobs):
+        found[task] = table
+        advance(1 / len(tasks))
+    table = stack_tables([found[task] for task in tasks])
+    return Outcome(claims(table), {"data": table}, {"cliff": figure.draw(table)})
+
+
+class Results:
+    """The table by agent: arrays `[seed, look]`."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self.seeds = len(np.unique(table["seed"]))
+        self.steps = table["step"][(table["agent"] == LABELS[0]) & (table["seed"] == 0)]
+
+    def column(self, label: str, name: str) -> NDArray[Any]:
+        """A column of one agent."""
+        return self._table[name][self._table["agent"] == label].reshape(self.seeds, -1)
+
+    def falls(self, label: str) -> NDArray[Any]:
+        """Falls so far, of any cause."""
+        return self.column(label, "wind_falls") + self.column(label, "step_falls")
+
+    def late(self, label: str, name: str) -> NDArray[Any]:
+        """How much a count grew in the last steps, by seed."""
+        values = self.column(label, name)
+        before = np.searchsorted(self.steps, self.steps[-1] - LATE)
+        return values[:, -1] - values[:, min(before, len(self.steps) - 1)]
+
+    def settled(self, label: str, paths: Sequence[str]) -> NDArray[Any]:
+        """First step from which a seed's path stays among these; the last step where it never does."""
+        inside = np.isin(self.column(label, "path"), paths)
+        # Counted from the end: how many looks in a row were inside.
+        streak = np.argmin(np.concatenate([inside[:, ::-1], np.zeros((self.seeds, 1), bool)], axis=1), axis=1)
+        first = np.minimum(len(self.steps) - streak, len(self.steps) - 1)
+        return self.steps[first]
+
+
+def claims(table: Table) -> list[Claim]:
+    """The sentences of section 3.1, over seeds."""
+    results = Results(table)
+    solved, safe, risky = ("safe", "risky"), ("safe",), ("risky",)
+    early = (results.steps >= EARLY[0]) & (results.steps <= EARLY[1])
+
+    def ends_on(label: str, paths: Sequence[str]) -> NDArray[Any]:
+        return np.isin(results.column(label, "path")[:, -1], paths)
+
+    def more_falls(one: str, other: str) -> Estimate:
+        return mean_estimate((results.falls(one) - results.falls(other))[:, -1])
+
+    def share(label: str, cause: str) -> Estimate:
+        part = results.late(label, f"{cause}_falls")
+        total = results.late(label, "wind_falls") + results.late(label, "step_falls")
+        return mean_estimate(part[total > 0] / total[total > 0]) if np.any(total) else Estimate(np.nan, None)
+
+    def exact(plan: Any) -> Estimate:
+        value = float(windy_cliff.exact_returns(plan).mean[0, 1, 0])
+        return Estimate(value, (value, value))
+
+    exact_sd = float(windy_cliff.exact_returns(RISKY).sd[0, 1, 0])
+    last_looks = results.column(NEUTRAL, "aleatoric_right")[:, -10:].mean(axis=1)
+    overestimate = results.column(VARIANT_1, "aleatoric_up") - results.column(VARIANT_2, "aleatoric_up")
+    first_solved = np.stack([results.settled(label, solved) for label in LABELS]).max(axis=0)
+    expectation = (
+        "the expectation value of the returns of the risky trajectory is 4.8, while for the safe one it is 4"
+    )
+    quickly = "all algorithms quickly learn to solve this simple task"
+    order = (
+        "QR-DQN falls off the most [...] variant 1 accumulates more falls during learning than variant 2 [...] "
+        "variant 2 is the least likely to fall off the cliff during learning"
+    )
+    only = "risk-neutral UA-DQN only falls off the cliff due to its use of the risky trajectory"
+    both = "both risk-averse variants of UA-DQN learn to use the safe trajectory"
+    longer = (
+        "variant 1 overestimates aleatoric uncertainty [...], takes longer to identify the safe trajectory"
+    )
+    found = [
+        ("exact mean return of the risky path", expectation, exact(RISKY), between(4.8, 4.9)),
+        ("exact mean return of the safe path", expectation, exact(SAFE), between(4, 4)),
+        *(
+            (
+                f"seeds that reach the goal in the end, {label}",
+                quickly,
+                fraction_estimate(ends_on(label, solved)),
+                above(0.85),
+            )
+            for label in LABELS
+        ),
+        (
+            "step from which all four always reach the goal",
+            quickly,
+            mean_estimate(first_solved),
+            below(5_000),
+        ),
+        ("falls: QR-DQN less risk-neutral", order, more_falls(QR_DQN, NEUTRAL), above(0)),
+        ("falls: risk-neutral less variant 1", order, more_falls(NEUTRAL, VARIANT_1), above(0)),
+        ("falls: variant 1 less variant 2", order, more_falls(VARIANT_1, VARIANT_2), above(0)),
+        (
+            f"risk-neutral: part of the last {LATE} steps' falls by wind",
+            only,
+            share(NEUTRAL, "wind"),
+            above(0.9),
+        ),
+        (
+            f"QR-DQN: part of the last {LATE} steps' falls by stepping off",
+            order,
+            share(QR_DQN, "step"),
+            above(0.05),
+        ),
+        (
+            "seeds that end on the ledge, risk-neutral",
+            only,
+            fraction_estimate(ends_on(NEUTRAL, risky)),
+            above(0.85),
+        ),
+        (
+            "seeds that end on the safe path, variant 1",
+            both,
+            fraction_estimate(ends_on(VARIANT_1, safe)),
+            above(0.85),
+        ),
+        (
+            "seeds that end on the safe path, variant 2",
+            both,
+            fraction_estimate(ends_on(VARIANT_2, safe)),
+            above(0.85),
+        ),
+        (
+            f"aleatoric sd of the safe path (exact 0), steps {EARLY[0]} to {EARLY[1]}: variant 1 less variant 2",
+            longer,
+            mean_estimate(overestimate[:, early].mean(axis=1)) if np.any(early) else Estimate(np.nan, None),
+            above(0),
+        ),
+        (
+            "step from which the path is always safe: variant 1 less variant 2",
+            longer,
+            mean_estimate(results.settled(VARIANT_1, safe) - results.settled(VARIANT_2, safe)),
+            above(0),
+        ),
+        (
+            f"aleatoric sd of stepping onto the ledge in the end (exact {exact_sd:.3g}), risk-neutral",
+            "practical, unbiased estimators for both types of uncertainty",
+            mean_estimate(last_looks),
+            between(0.85 * exact_sd, 1.15 * exact_sd),
+        ),
+    ]
+    return [
+        claim(name, paper=paper, **estimate._asdict(), criterion=criterion)
+        for name, paper, estimate, criterion in found
+    ]
+
+
+EXPERIMENT = Experiment(
+    name="cliff",
+    title="Figure 2: safe learning on the windy cliff",
+    intervals="95 % over seeds",
+    config=Config,
+    run=run,
+)

@@ -1,0 +1,51 @@
+"""Many independent tasks on one machine: a process per core, each pinned to its own before JAX starts."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from typing import Any, TypeVar
+
+from surefoot.types import UserError
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def available_cores() -> list[int]:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def run_all(
+    function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int | None
+) -> Iterator[tuple[Task, Result]]:
+    """Each task with its result, as they finish; `jobs` processes at once, by default one per core.
+
+    The function must be importable by name, and tasks and results plain data.
+    """
+    cores = available_cores()
+    if jobs is not None and jobs < 1:
+        raise UserError(f"--jobs: got {jobs}, accepted: whole numbers from 1")
+    # Fresh interpreters: a fork would inherit threads that JAX may have started here.
+    context = get_context("spawn")
+    free: Any = context.Queue()
+    count = min(jobs or len(cores), len(tasks))
+    for worker in range(count):
+        free.put(cores[worker % len(cores)])
+    with ProcessPoolExecutor(count, context, initializer=_pin, initargs=(free,)) as pool:
+        futures = {pool.submit(function, task): task for task in tasks}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _pin(free: Any) -> None:
+    """Keep this process, and the threads that JAX will start in it, on one core."""
+    core = free.get()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {core})

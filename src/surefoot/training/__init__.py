@@ -1,0 +1,1 @@
+"""Training: one step, written once, and what drives it."""
