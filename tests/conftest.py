@@ -5,6 +5,9 @@ from pathlib import Path
 
 # A program from the cache makes XLA warn of processor features that only its compiler knows.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# In the environment, so that processes that tests start share the cache.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parent.parent / ".jax_cache"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 
 import jax
 import matplotlib as mpl
@@ -13,9 +16,6 @@ from hypothesis import settings
 # Silent broadcasting and type promotion hide mistakes: forbid both.
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
-
-jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".jax_cache"))
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 mpl.use("Agg")
 

@@ -2,6 +2,6 @@
 
 __version__ = "0.1.0"
 
-from surefoot import estimators
+from surefoot import envs, estimators
 
-__all__ = ["__version__", "estimators"]
+__all__ = ["__version__", "envs", "estimators"]

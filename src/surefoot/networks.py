@@ -121,7 +121,7 @@ class MinAtarCNN(eqx.Module):
 
 def minatar_cnn(
     image_shape: Sequence[int], output_shape: Sequence[int], *, layer: MakeLayer | None = None
-) -> MakeNetwork:
+) -> Callable[[RandomKey], MinAtarCNN]:
     """A maker of the paper's MinAtar network; orthogonal weights, gain sqrt 2, unless told otherwise."""
     make_layer = layer or orthogonal()
     height, width, channels = image_shape
@@ -201,14 +201,18 @@ def minatar_heads(
             convolution=each[0].convolution,
             hidden=Dense(
                 jnp.concatenate([network.hidden.weight for network in each]),
-                jnp.concatenate([network.hidden.bias for network in each]),
+                jnp.concatenate([_bias_of(network.hidden) for network in each]),
             ),
             output=jnp.stack([network.output.weight for network in each]),
-            output_bias=jnp.stack([network.output.bias for network in each]),
+            output_bias=jnp.stack([_bias_of(network.output) for network in each]),
             output_shape=tuple(output_shape),
         )
 
     return make
+
+
+def _bias_of(layer: Dense) -> Float[Array, "out"]:
+    return jnp.zeros(layer.weight.shape[0]) if layer.bias is None else layer.bias
 
 
 class Architecture(NamedTuple):

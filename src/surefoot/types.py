@@ -67,31 +67,31 @@ class Transition(NamedTuple):
 
 
 class Beliefs(NamedTuple):
-    """What an agent thinks of each action in one state: all that policies and figures read.
+    """What an agent thinks of each action in one state, or in many: all that policies and figures read.
 
     What an agent cannot give is None. Variances are raw: unbiased ones may be negative.
     """
 
-    mean: Float[Array, "A"]
-    epistemic_variance: Float[Array, "A"] | None = None
-    aleatoric_variance: Float[Array, "A"] | None = None
-    quantiles: Float[Array, "A N"] | None = None
+    mean: Float[Array, "*batch A"]
+    epistemic_variance: Float[Array, "*batch A"] | None = None
+    aleatoric_variance: Float[Array, "*batch A"] | None = None
+    quantiles: Float[Array, "*batch A N"] | None = None
     """Of the value network's return distribution."""
-    members: Float[Array, "K A"] | None = None
+    members: Float[Array, "*batch K A"] | None = None
     """Mean return by each member of an ensemble that acts by one of them."""
 
     @property
-    def epistemic(self) -> Float[Array, "A"] | None:
+    def epistemic(self) -> Float[Array, "*batch A"] | None:
         """Epistemic standard deviation, in units of return."""
         return _standard_deviation(self.epistemic_variance)
 
     @property
-    def aleatoric(self) -> Float[Array, "A"] | None:
+    def aleatoric(self) -> Float[Array, "*batch A"] | None:
         """Aleatoric standard deviation, in units of return."""
         return _standard_deviation(self.aleatoric_variance)
 
 
-def _standard_deviation(variance: Float[Array, "A"] | None) -> Float[Array, "A"] | None:
+def _standard_deviation(variance: Float[Array, "*batch A"] | None) -> Float[Array, "*batch A"] | None:
     return None if variance is None else jnp.sqrt(jnp.maximum(variance, 0))
 
 

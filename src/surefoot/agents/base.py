@@ -56,7 +56,7 @@ class Learning:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chance:
+class ChanceLearning(Learning):
     """Settings of the agents that explore by chance (epsilon-greedy)."""
 
     initial_epsilon: float = 1.0
@@ -66,6 +66,13 @@ class Chance:
     final_epsilon_step: int = 100_000
     """Step at which it is reached."""
 
+    def __post_init__(self) -> None:
+        """Validate."""
+        super().__post_init__()
+        for name in ("initial_epsilon", "final_epsilon"):
+            accept(name, getattr(self, name), 0 <= getattr(self, name) <= 1, "from 0 to 1")
+        accept("final_epsilon_step", self.final_epsilon_step, self.final_epsilon_step >= 1, "from 1")
+
 
 def accept(name: str, value: object, accepted: bool, what: str) -> None:
     """Refuse a setting, naming it, its value and what is accepted."""
@@ -73,10 +80,10 @@ def accept(name: str, value: object, accepted: bool, what: str) -> None:
         raise UserError(f"{name}: got {value}, accepted: numbers {what}")
 
 
-def epsilon_schedule(chance: Chance, learning_starts: int) -> Schedule:
+def epsilon_schedule(config: ChanceLearning) -> Schedule:
     """Pure chance until learning starts; the line falls from step 0 all the same."""
-    line = linear(chance.initial_epsilon, chance.final_epsilon, chance.final_epsilon_step)
-    return after_random_start(line, learning_starts)
+    line = linear(config.initial_epsilon, config.final_epsilon, config.final_epsilon_step)
+    return after_random_start(line, config.learning_starts)
 
 
 Loss = Callable[[PyTree, PyTree, PyTree, Transition, Any, RandomKey], Scalar]

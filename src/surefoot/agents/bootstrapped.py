@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
-from surefoot.agents.base import Chance, Learning, accept, assemble, epsilon_schedule, of_actions
+from surefoot.agents.base import ChanceLearning, accept, assemble, epsilon_schedule, of_actions
 from surefoot.losses import bellman_target, huber
 from surefoot.networks import Architecture
 from surefoot.policies import epsilon_greedy, one_member, vote
@@ -18,7 +18,7 @@ from surefoot.types import Agent, Beliefs, RandomKey, Scalar, Transition
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Learning, Chance):
+class Config(ChanceLearning):
     """Bootstrapped DQN's settings."""
 
     heads: int = 10
@@ -26,7 +26,7 @@ class Config(Learning, Chance):
 
     def __post_init__(self) -> None:
         """Validate."""
-        Learning.__post_init__(self)
+        super().__post_init__()
         accept("heads", self.heads, self.heads >= 2, "from 2")
 
 
@@ -58,6 +58,6 @@ def make(config: Config, architecture: Architecture, actions: int) -> Agent:
         loss=loss,
         target=lambda params: params,
         beliefs=beliefs,
-        explore=epsilon_greedy(epsilon_schedule(config, config.learning_starts), one_member),
+        explore=epsilon_greedy(epsilon_schedule(config), one_member),
         exploit=vote,
     )

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
-from surefoot.agents.base import Chance, Learning, assemble, epsilon_schedule, of_actions
+from surefoot.agents.base import ChanceLearning, assemble, epsilon_schedule, of_actions
 from surefoot.losses import bellman_target, huber
 from surefoot.networks import Architecture
 from surefoot.policies import epsilon_greedy, greedy
@@ -15,7 +15,7 @@ from surefoot.types import Agent, Beliefs, RandomKey, Scalar, Transition
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Learning, Chance):
+class Config(ChanceLearning):
     """DQN's settings."""
 
 
@@ -42,6 +42,6 @@ def make(config: Config, architecture: Architecture, actions: int) -> Agent:
         loss=loss,
         target=lambda params: params,
         beliefs=beliefs,
-        explore=epsilon_greedy(epsilon_schedule(config, config.learning_starts)),
+        explore=epsilon_greedy(epsilon_schedule(config)),
         exploit=greedy,
     )

@@ -8,8 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from surefoot.agents.base import (
-    Chance,
-    Learning,
+    ChanceLearning,
     accept,
     assemble,
     epsilon_schedule,
@@ -24,7 +23,7 @@ from surefoot.types import Agent, Beliefs, RandomKey, Scalar, Transition
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Learning, Chance):
+class Config(ChanceLearning):
     """QR-DQN's settings."""
 
     quantiles: int = 50
@@ -36,7 +35,7 @@ class Config(Learning, Chance):
 
     def __post_init__(self) -> None:
         """Validate."""
-        Learning.__post_init__(self)
+        super().__post_init__()
         accept("quantiles", self.quantiles, self.quantiles >= 2, "from 2")
         accept("kappa", self.kappa, self.kappa >= 0, "from 0")
 
@@ -69,6 +68,6 @@ def make(config: Config, architecture: Architecture, actions: int) -> Agent:
         loss=loss,
         target=lambda params: params,
         beliefs=beliefs,
-        explore=epsilon_greedy(epsilon_schedule(config, config.learning_starts)),
+        explore=epsilon_greedy(epsilon_schedule(config)),
         exploit=greedy,
     )

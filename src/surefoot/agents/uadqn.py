@@ -35,7 +35,7 @@ class Config(Learning):
     auxiliary_networks: int = 2
     """Networks sampled from the posterior (K)."""
     aleatoric: Literal["unbiased", "biased", "released"] = "unbiased"
-    """Aleatoric estimator: eq. 7; variant 1, the value network's quantiles; eq. 7 centred over all actions."""
+    """Aleatoric estimator: eq. 7; variant 1, value network's quantiles; eq. 7 centred over all actions."""
     prior_gain: float = 3.0
     """Gain of the orthogonal anchors of the auxiliary networks."""
     prior_scale: Literal["weights", "all"] = "weights"

@@ -1,7 +1,7 @@
 """A Surefoot environment as a Gymnasium one."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import jax
@@ -14,13 +14,14 @@ Render = Callable[[Any], Any]
 """From an environment's state to what a render mode shows."""
 
 
-class GymnasiumEnvironment(gymnasium.Env[NDArray[Any], np.int64]):
+class GymnasiumEnvironment(gymnasium.Env[NDArray[Any], Any]):
     """Runs an environment's pure functions one step at a time.
 
-    `renders` has a function per render mode; `name_info` turns the numbers of `info` into what a reader wants.
+    `renders` has a function per render mode; `name_info` turns the numbers of `info` into what a reader
+    wants.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 4}
+    metadata = {"render_modes": ["rgb_array", "ansi"], "render_fps": 4}  # noqa: RUF012 (as Gymnasium has it)
 
     def __init__(
         self,
@@ -32,7 +33,7 @@ class GymnasiumEnvironment(gymnasium.Env[NDArray[Any], np.int64]):
         if render_mode is not None and render_mode not in renders:
             raise UserError(f"render_mode: got {render_mode}, accepted: {', '.join(renders)}")
         self.observation_space = environment.observation_space
-        self.action_space = environment.action_space  # pyright: ignore[reportAttributeAccessIssue]
+        self.action_space = environment.action_space
         self.render_mode = render_mode
         self._renders = renders
         self._name_info = name_info
@@ -51,10 +52,12 @@ class GymnasiumEnvironment(gymnasium.Env[NDArray[Any], np.int64]):
         self._state, obs = self._reset(self._key_of_now())
         return np.asarray(obs), {}
 
-    def step(self, action: np.int64) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Take an action."""
         if self._state is None:
             raise gymnasium.error.ResetNeeded("call reset before the first step")
+        if not self.action_space.contains(action):
+            raise UserError(f"action: got {action}, accepted: {self.action_space}")
         self._time += 1
         found = self._step(self._state, np.int32(action), self._key_of_now())
         self._state = found.state

@@ -68,7 +68,7 @@ def make(config: Config | None = None) -> Environment:
     config = config or Config()
     cells, bottom, goal = config.rows * config.columns, config.rows - 1, config.columns - 1
 
-    def observe(state: State) -> Float[Array, "cells+1"]:
+    def observe(state: State) -> Float[Array, "obs"]:
         position = jax.nn.one_hot(state.row * config.columns + state.column, cells)
         return jnp.append(position, state.time.astype(position.dtype))
 
@@ -163,7 +163,7 @@ def path_kind(plan: Plan, config: Config | None = None) -> str:
     return "risky" if any(_is_ledge(cell, config) for cell in cells) else "safe"
 
 
-def _outcomes(cell: tuple[int, ...], action: int, config: Config) -> list[Outcome]:
+def _outcomes(cell: tuple[int, ...], action: Any, config: Config) -> list[Outcome]:
     """All that can follow an action; last, what follows without wind."""
     row, column = cell
     bottom, goal = config.rows - 1, config.columns - 1

@@ -83,7 +83,7 @@ def _draw_falls(axes: Axes, table: Mapping[str, NDArray[Any]]) -> None:
         ends = np.array([each.interval or (each.measured, each.measured) for each in estimates])
         label = NAMES.get(agent, agent)
         line_with_band(axes, step, mean, ends[:, 0], ends[:, 1], color=color, label=label)
-    axes.set(xlabel="step", ylabel="cumulative falls", xlim=(0, step[-1]), ylim=(0, None))
+    axes.set(xlabel="step", ylabel="cumulative falls", xlim=(0, table["step"].max()), ylim=(0, None))
     axes.set_title(count_of_seeds(table))
 
 
@@ -91,7 +91,9 @@ def _draw_safe(axes: Axes, table: Mapping[str, NDArray[Any]]) -> None:
     for agent, color in AGENTS.items():
         step, safe = _by_seed(table, agent, table["path"] == "safe")
         axes.plot(step, safe.mean(axis=0), color=color)
-    axes.set(xlabel="step", ylabel="seeds on the safe path", xlim=(0, step[-1]), ylim=(-0.02, 1.02))
+    axes.set(
+        xlabel="step", ylabel="seeds on the safe path", xlim=(0, table["step"].max()), ylim=(-0.02, 1.02)
+    )
     axes.set_title("Fraction whose best path avoids the ledge")
 
 

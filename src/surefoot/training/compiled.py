@@ -32,8 +32,8 @@ class Driver(NamedTuple):
     """Trains an agent in an environment.
 
     - `init(key)`: a run before its first step.
-    - `advance(state, count)`: the run `count` steps later, and the records of those steps (NumPy). The state that
-      went in is used up. However a run is cut into calls, it ends the same.
+    - `advance(state, count)`: the run `count` steps later, and the records of those steps (NumPy). The
+      state that went in is used up. However a run is cut into calls, it ends the same.
     """
 
     init: Callable[[RandomKey], CompiledRun]

@@ -110,7 +110,7 @@ def choose(agent: Agent, run: Run, keys: StepKeys) -> Choice:
     nothing = jnp.full_like(beliefs.mean, jnp.nan)
     return Choice(
         action,
-        action != jnp.argmax(beliefs.mean),
+        action != jnp.argmax(beliefs.mean).astype(jnp.int32),
         (nothing if beliefs.epistemic is None else beliefs.epistemic)[action],
         (nothing if beliefs.aleatoric is None else beliefs.aleatoric)[action],
     )

@@ -1,0 +1,44 @@
+"""Many tasks over processes: each once, each process on a core of its own."""
+
+import os
+
+import pytest
+
+from surefoot.experiments import processes
+from surefoot.types import UserError
+
+
+def where(task):
+    """The task, and where it ran."""
+    return task, os.getpid(), tuple(sorted(os.sched_getaffinity(0)))
+
+
+def fails_on_three(task):
+    if task == 3:
+        raise ValueError("three")
+    return task
+
+
+def test_every_task_is_done_once_on_one_core():
+    results = list(processes.run_all(where, range(6), None))
+    assert sorted(task for task, _ in results) == list(range(6))
+    assert all(found[0] == task for task, found in results)
+    assert all(len(cores) == 1 for _, (_, _, cores) in results)
+    core_of = {pid: cores for _, (_, pid, cores) in results}
+    assert os.getpid() not in core_of
+    assert len(set(core_of.values())) == len(core_of)
+
+
+def test_jobs_limit_the_processes():
+    results = list(processes.run_all(where, range(4), 1))
+    assert len({pid for _, (_, pid, _) in results}) == 1
+
+
+def test_a_failure_reaches_the_caller():
+    with pytest.raises(ValueError, match="three"):
+        list(processes.run_all(fails_on_three, range(5), 1))
+
+
+def test_no_jobs_are_refused():
+    with pytest.raises(UserError, match="--jobs: got 0, accepted: whole numbers from 1"):
+        next(processes.run_all(where, [1], 0))
