@@ -6,7 +6,7 @@ BIN := .venv/bin
 PINS := constraints.txt pyproject.toml
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup demo test test-parity soak check format clean
+.PHONY: setup demo test test-parity check format clean
 
 setup: .venv/installed-dev
 
@@ -18,9 +18,6 @@ test: .venv/installed-dev
 
 test-parity: .venv/installed-parity
 	$(BIN)/python -m pytest tests/parity
-
-soak: .venv/installed-dev
-	$(BIN)/python -m pytest -m slow
 
 check: .venv/installed-dev
 	$(BIN)/ruff format --check .

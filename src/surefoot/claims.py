@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -38,6 +38,10 @@ class Claim:
     criterion: str
     """When the claim holds."""
     verdict: Verdict
+
+    def undecided(self) -> "Claim":
+        """The same measurement, from which nothing can be concluded."""
+        return replace(self, verdict=Verdict.UNDECIDED)
 
     def as_json(self) -> dict[str, Any]:
         """The claim as `summary.json` holds it; a number that is not finite becomes null."""
@@ -92,7 +96,7 @@ def below(bound: float) -> Criterion:
 
 
 def recovers(truth: float, precision: float) -> Criterion:
-    """Holds when the interval contains the truth and is no wider than the precision either side.
+    """Holds when the interval contains the truth and reaches no further than the precision from its middle.
 
     Without the second condition a vague measurement would confirm anything.
     """
@@ -104,7 +108,7 @@ def recovers(truth: float, precision: float) -> Criterion:
             return Verdict.UNDECIDED
         return Verdict.HOLDS
 
-    return Criterion(f"= {truth:.3g} (± {precision:.2g})", judge)
+    return Criterion(f"{truth:.3g} in it, ± {precision:.2g}", judge)
 
 
 def _finite(number: float) -> float | None:

@@ -2,9 +2,10 @@
 
 import contextlib
 import io
+import os
 import sys
 from collections.abc import Callable, Generator, Sequence
-from itertools import takewhile
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,26 +18,33 @@ from rich.table import Table
 import surefoot
 from surefoot.claims import Claim, Verdict
 from surefoot.experiments import EXPERIMENTS, report
-from surefoot.experiments.base import Advance, Experiment, Settings
+from surefoot.experiments.base import Advance, Experiment, Settings, judged
 from surefoot.types import Interval, UserError
 
 DESCRIPTION = (
     "Reinforcement learning agents that know what they have not learned yet, "
-    "and what can never be known in advance."
+    "and what can never be known in advance. surefoot --version tells the version."
 )
 COLORS = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow"}
+
+TABLE_WIDTH = 100
+"""Columns that the table of claims needs; a narrower terminal gets a list."""
 
 OK, CLAIM_NOT_MET, MISUSE, INTERRUPTED = 0, 1, 2, 130
 
 
 def main() -> None:
     """Run the command and leave with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that knows no ± is no reason to fail after the work.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     sys.exit(run(sys.argv[1:]))
 
 
-def run(args: Sequence[str]) -> int:
+def run(args: list[str]) -> int:
     """Run the command; a user's mistake is one line on standard error."""
-    if list(args) == ["--version"]:
+    if args[:1] == ["--version"]:
         Console().print(f"surefoot {surefoot.__version__}", highlight=False)
         return OK
     try:
@@ -45,7 +53,7 @@ def run(args: Sequence[str]) -> int:
         sys.stderr.write(f"surefoot: {error}\n")
         return MISUSE
     except KeyboardInterrupt:
-        sys.stderr.write("surefoot: interrupted, nothing was written\n")
+        sys.stderr.write("surefoot: interrupted\n")
         return INTERRUPTED
 
 
@@ -63,7 +71,7 @@ def _parse(args: Sequence[str]) -> Callable[[], int]:
     )
     messages = io.StringIO()
     try:
-        with contextlib.redirect_stderr(messages):
+        with contextlib.redirect_stderr(messages), _wide_unless_help(args):
             return commands.cli(
                 args=args,
                 prog="surefoot",
@@ -76,11 +84,25 @@ def _parse(args: Sequence[str]) -> Callable[[], int]:
         raise
 
 
+@contextlib.contextmanager
+def _wide_unless_help(args: Sequence[str]) -> Generator[None]:
+    """Let tyro's messages, from which one line is made, wrap at no width; help keeps the terminal's."""
+    before = os.environ.get("COLUMNS")
+    if not {"--help", "-h"} & set(args):
+        os.environ["COLUMNS"] = "1000"
+    try:
+        yield
+    finally:
+        os.environ.pop("COLUMNS", None)
+        if before is not None:
+            os.environ["COLUMNS"] = before
+
+
 def _one_line(box: str) -> str:
     """What tyro says is wrong and what it offers instead, out of the box that it draws around them."""
-    lines = [line.strip("│╭╮╰╯ ") for line in box.strip().splitlines()[1:-1]]
-    wrong = list(takewhile(lambda line: line.strip("─"), lines))
-    offer = list(takewhile(lambda line: line.strip("─"), lines[len(wrong) + 1 :]))
+    _title, *lines = (line.strip("│╭╮╰╯|+ ") for line in box.strip().splitlines())
+    parts = [list(part) for text, part in groupby(lines, lambda line: line.strip("─-") != "") if text]
+    wrong, offer = parts[0], parts[1] if len(parts) > 1 else []
     # An offer is a line, or a heading and what it heads.
     offer = offer[: 2 if offer and offer[0].endswith(":") else 1]
     return "; ".join(" ".join(part).rstrip(".") for part in (wrong, offer) if part)
@@ -114,12 +136,14 @@ def reproduce(
     directory = report.choose_directory(experiment, out, overwrite=overwrite)
     with _progress(experiment.name) as advance:
         outcome = experiment.run(settings, advance)
-    report.write(experiment, settings, outcome, directory)
+    outcome = outcome._replace(claims=judged(experiment, settings, outcome.claims))
+    written = report.write(experiment, settings, outcome, directory)
     # A file has no width of its own; rich would take it for a narrow terminal.
     console = Console(width=None if sys.stdout.isatty() else 120)
-    title = f"{experiment.title}\nseeds: {settings.seeds}, intervals: {experiment.intervals}"
-    console.print(_claims_table(title, outcome.claims))
-    for path in sorted(directory.iterdir()):
+    console.print(f"{experiment.title}\nseeds: {settings.seeds}, intervals: {experiment.intervals}")
+    show = _claims_table if console.width >= TABLE_WIDTH else _claims_list
+    console.print(show(outcome.claims))
+    for path in written:
         console.print(str(path), highlight=False, soft_wrap=True)
     met = all(each.verdict == Verdict.HOLDS for each in outcome.claims)
     return CLAIM_NOT_MET if strict and not met else OK
@@ -141,21 +165,27 @@ def _progress(name: str) -> Generator[Advance]:
         yield lambda part: progress.advance(task, part)
 
 
-def _claims_table(title: str, claims: Sequence[Claim]) -> Table:
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+def _claims_table(claims: Sequence[Claim]) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("claim")
     for name in ("measured", "interval", "holds if", "verdict"):
         table.add_column(name, no_wrap=True)
     for each in claims:
-        color = COLORS[each.verdict]
-        table.add_row(
-            each.name,
-            f"{each.measured:.3g}",
-            _interval_text(each.interval),
-            each.criterion,
-            f"[{color}]{each.verdict}[/]",
-        )
+        interval = _interval_text(each.interval)
+        table.add_row(each.name, f"{each.measured:.3g}", interval, each.criterion, _verdict_text(each))
     return table
+
+
+def _claims_list(claims: Sequence[Claim]) -> str:
+    return "\n".join(
+        f"{_verdict_text(each)}: {each.name}\n"
+        f"    {each.measured:.3g} ({_interval_text(each.interval)}), holds if {each.criterion}"
+        for each in claims
+    )
+
+
+def _verdict_text(claim: Claim) -> str:
+    return f"[{COLORS[claim.verdict]}]{claim.verdict}[/]"
 
 
 def _interval_text(interval: Interval | None) -> str:

@@ -61,11 +61,17 @@ def decompose(draws: Draws[ArrayT]) -> Variances:
     """
     xp, values = _several_draws("draws", draws)
     count = values.shape[0]
-    mean = xp.mean(values, axis=0, keepdims=True)
-    epistemic = xp.sum(xp.mean((values - mean) ** 2, axis=-1), axis=0) / (count - 1)
-    # What all quantiles of a draw share shifts the mean quantiles without spreading them.
-    shared = xp.var(xp.mean(values, axis=-1), axis=0, correction=1)
-    aleatoric = xp.var(mean, axis=-1)[0, ...] - (epistemic - shared) / count
+    if count == 2:  # Eq. 7 itself, and faster.
+        y_a, y_b = values[0, ...], values[1, ...]
+        epistemic, aleatoric = epistemic_variance(y_a, y_b), aleatoric_variance(y_a, y_b)
+        return Variances(epistemic, aleatoric, epistemic + aleatoric)
+    # Centred first: a draw's level must not swamp the spread of its quantiles.
+    level = xp.mean(values, axis=-1, keepdims=True)
+    centred = values - level
+    mean = xp.mean(centred, axis=0, keepdims=True)
+    scatter = xp.sum(xp.mean((centred - mean) ** 2, axis=-1), axis=0) / (count - 1)
+    epistemic = scatter + xp.var(level[..., 0], axis=0, correction=1)
+    aleatoric = xp.mean(mean[0, ...] ** 2, axis=-1) - scatter / count
     return Variances(epistemic, aleatoric, epistemic + aleatoric)
 
 

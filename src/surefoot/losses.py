@@ -56,8 +56,9 @@ def quantile_loss(
     quantile, and where the value itself is not used the compiler drops its computation altogether.
     `levels` are constants.
     """
-    aligned = jnp.broadcast_to(jax.lax.stop_gradient(levels), quantiles.shape)
-    return _quantile_loss(quantiles, targets, aligned, kappa)
+    if kappa < 0:
+        raise ValueError(f"kappa: got {kappa}, accepted: numbers from 0")
+    return _quantile_loss(quantiles, targets, jnp.broadcast_to(levels, quantiles.shape), kappa)
 
 
 def _quantile_loss_value(quantiles: Any, targets: Any, levels: Any, kappa: float) -> Any:

@@ -102,7 +102,7 @@ def mlp(
 
 
 class MinAtarCNN(eqx.Module):
-    """3x3 convolution with 16 channels, dense 128, linear; ReLU between (appendix C of the paper).
+    """3x3 convolution with 16 channels, dense 128, linear; ReLU between (appendix D of the paper).
 
     The convolution's weights are a dense layer over 3x3 patches, channels varying fastest.
     """

@@ -42,13 +42,15 @@ class Posterior(NamedTuple):
     in `params`; one that keeps a single network and samples from it at each prediction (dropout,
     variational weights) stores one and uses the keys. Callers do not see the difference.
 
-    - `init(key, K)`: K fresh draws.
+    - `draws`: how many there are, K.
+    - `init(key)`: fresh draws.
     - `penalty(params, prior, data_count)`: what each draw adds to its mean loss over the data, `[K]`.
     - `predict(params, inputs, keys)`: outputs of each draw, `[B, ...]` in, `[K, B, ...]` out, one
       key per draw.
     """
 
-    init: Callable[[RandomKey, int], Draws]
+    draws: int
+    init: Callable[[RandomKey], Draws]
     penalty: Callable[[PyTree, PyTree, Any], Float[Array, "K"]]
     predict: Callable[[PyTree, Array, RandomKeys], Float[Array, "K B ..."]]
 

@@ -41,7 +41,7 @@ def test_reproduce_writes_summary_data_and_figures(capsys, tmp_path):
     code, out, _ = run(capsys, *QUICK, "--out", str(tmp_path / "new" / "here"))
     assert code == 0
     files = {path.name for path in (tmp_path / "new" / "here").iterdir()}
-    assert files == {"summary.json", "data.csv", "propositions.png", "propositions.svg"}
+    assert files == {"summary.json", "data.csv", "closed_form.csv", "propositions.png", "propositions.svg"}
     for name in files:
         assert name in out
     summary = json.loads((tmp_path / "new" / "here" / "summary.json").read_text())
@@ -59,6 +59,13 @@ def test_claims_table_shows_every_claim_and_verdict(capsys, tmp_path):
     lines = [line.split() for line in out.splitlines()]
     verdicts = [words[-1] for words in lines if words and words[-1] in {"holds", "fails", "undecided"}]
     assert verdicts == [claim["verdict"] for claim in summary["claims"]]
+
+
+def test_a_narrow_terminal_gets_a_list_in_which_nothing_is_lost(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(cli, "TABLE_WIDTH", 1_000)
+    _, out, _ = run(capsys, *QUICK, "--out", str(tmp_path))
+    for each in json.loads((tmp_path / "summary.json").read_text())["claims"]:
+        assert f"{each['verdict']}: {each['name']}" in out
 
 
 def test_strict_fails_unless_every_claim_holds(capsys, tmp_path):
@@ -90,9 +97,8 @@ def test_results_are_not_overwritten_unless_asked(capsys, tmp_path):
     more = [*QUICK[:-1], "300"]
     code, out, err = run(capsys, *more, "--out", str(tmp_path))
     assert (code, out) == (2, "")
-    assert err == (
-        f"surefoot: --out: {tmp_path} already holds results, accepted: another directory, or --overwrite\n"
-    )
+    assert err.startswith(f"surefoot: --out: {tmp_path} already holds data.csv, ")
+    assert err.endswith("summary.json, accepted: another directory, or --overwrite\n")
     assert (tmp_path / "summary.json").read_bytes() == before
     assert run(capsys, *more, "--out", str(tmp_path), "--overwrite")[0] == 0
     assert json.loads((tmp_path / "summary.json").read_text())["steps"] == 300
@@ -102,8 +108,8 @@ def test_results_are_not_overwritten_unless_asked(capsys, tmp_path):
     ("args", "words"),
     [
         (["nonsense"], ["nonsense", "reproduce"]),
-        (["reproduce"], ["propositions, toy, widths"]),
-        (["reproduce", "toyy"], ["toyy", "propositions, toy, widths"]),
+        (["reproduce"], ["propositions, toy, widths, cliff"]),
+        (["reproduce", "toyy"], ["toyy", "propositions, toy, widths, cliff"]),
         (["reproduce", "toy", "--seeds", "many"], ["--seeds", "'many'", "INT"]),
         (["reproduce", "toy", "--seeds", "0"], ["--seeds", "got 0", "from 1"]),
         (["reproduce", "toy", "--steps", "-5"], ["--steps", "got -5", "from 1"]),
@@ -112,6 +118,8 @@ def test_results_are_not_overwritten_unless_asked(capsys, tmp_path):
         (["reproduce", "toy", "--sed", "3"], ["--sed", "--seeds"]),
         (["reproduce", "propositions", "--steps", "5"], ["--steps", "got 5", "from 100"]),
         (["reproduce", "widths", "--widths", "10", "20"], ["--widths", "got 10 20", "10 and 100"]),
+        (["reproduce", "widths", "--widths", "10", "100", "10"], ["--widths", "got 10 100 10", "different"]),
+        (["reproduce", "widths", "--widths"], ["--widths", "10 and 100"]),
     ],
 )
 def test_a_mistake_is_one_clear_line_and_exit_code_2(capsys, tmp_path, monkeypatch, args, words):
@@ -142,4 +150,4 @@ def test_an_interruption_is_one_line(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(cli.report, "write", interrupted)
     code, _, err = run(capsys, *QUICK, "--out", str(tmp_path))
     assert code == 130
-    assert err.endswith("surefoot: interrupted, nothing was written\n")
+    assert err.endswith("surefoot: interrupted\n")

@@ -100,15 +100,16 @@ def make(config: Config, architecture: Architecture, actions: int) -> Agent:
     network = architecture.network(shape, config.gain)
     posterior = anchored.make(
         architecture.network(shape, config.prior_gain),
+        config.auxiliary_networks,
         prior_scale=PRIOR_SCALES[config.prior_scale],
         weight=anchored.by_noise(config.noise_scale),
     )
     levels = LEVELS[config.levels](config.quantiles)
-    draws = config.auxiliary_networks
+    draws = posterior.draws
 
     def init(key: RandomKey) -> tuple[Params, PyTree]:
         value_key, auxiliary_key = jax.random.split(key)
-        auxiliary, prior = posterior.init(auxiliary_key, draws)
+        auxiliary, prior = posterior.init(auxiliary_key)
         return Params(network(value_key), auxiliary), prior
 
     def loss(

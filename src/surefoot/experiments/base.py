@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from surefoot.claims import Claim
+from surefoot.claims import Claim, Verdict
 from surefoot.types import UserError
 
 Table = Mapping[str, NDArray[Any]]
@@ -30,11 +30,11 @@ class Settings:
 
 
 class Outcome(NamedTuple):
-    """What an experiment found. The table and the figure called "data" and by its name come first."""
+    """What an experiment found."""
 
     claims: Sequence[Claim]
     tables: Mapping[str, Table]
-    figures: Mapping[str, Figure]
+    figure: Figure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,20 +45,31 @@ class Experiment:
     title: str
     intervals: str
     """What its intervals are."""
+    tables: tuple[str, ...]
+    """Names of the tables it gives."""
     config: type[Settings]
     run: Callable[[Any, Advance], Outcome]
+    empirical: bool = True
+    """Whether its claims need runs of full length: in shorter ones nothing fails, it is undecided."""
 
 
-def require_at_least(least: int, **fields: int) -> None:
+def judged(experiment: Experiment, settings: Settings, claims: Sequence[Claim]) -> list[Claim]:
+    """Claims with the verdicts that runs of this length allow."""
+    full = next(field.default for field in fields(experiment.config) if field.name == "steps")
+    short = experiment.empirical and settings.steps < cast("int", full)
+    return [each.undecided() if short and each.verdict == Verdict.FAILS else each for each in claims]
+
+
+def require_at_least(least: int, **settings: int) -> None:
     """Refuse a whole number below `least`, naming its field."""
-    for name, value in fields.items():
+    for name, value in settings.items():
         if value < least:
             raise UserError(f"{_flag(name)}: got {value}, accepted: whole numbers from {least}")
 
 
-def require_positive(**fields: float) -> None:
+def require_positive(**settings: float) -> None:
     """Refuse a number that is not finite and above nought, naming its field."""
-    for name, value in fields.items():
+    for name, value in settings.items():
         if not 0 < value < math.inf:
             raise UserError(f"{_flag(name)}: got {value}, accepted: numbers above 0")
 

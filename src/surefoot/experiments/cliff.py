@@ -163,7 +163,7 @@ def run(config: Config, advance: Advance) -> Outcome:
         found[task] = table
         advance(1 / len(tasks))
     table = stack_tables([found[task] for task in tasks])
-    return Outcome(claims(table), {"data": table}, {"cliff": figure.draw(table)})
+    return Outcome(claims(table), {"data": table}, figure.draw(table))
 
 
 class Results:
@@ -315,6 +315,7 @@ EXPERIMENT = Experiment(
     name="cliff",
     title="Figure 2: safe learning on the windy cliff",
     intervals="95 % over seeds",
+    tables=("data",),
     config=Config,
     run=run,
 )

@@ -2,13 +2,18 @@
 
 import csv
 import json
+import subprocess
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
+import jax
+
 import surefoot
+from surefoot.claims import Claim
 from surefoot.experiments.base import Experiment, Outcome, Settings, Table
 from surefoot.figures import style
 from surefoot.types import UserError
@@ -17,15 +22,25 @@ SUMMARY = "summary.json"
 HOME = Path("reproductions")
 
 
+def file_names(experiment: Experiment) -> list[str]:
+    """All that an experiment writes; the summary last: where it stands, all stand."""
+    figures = [f"{experiment.name}.{ending}" for ending in ("png", "svg")]
+    return [*(f"{table}.csv" for table in experiment.tables), *figures, SUMMARY]
+
+
 def choose_directory(experiment: Experiment, out: Path | None, *, overwrite: bool) -> Path:
     """A directory for the results, made now so that a bad choice fails before the work."""
     if out is None:
-        names = (experiment.name if n == 1 else f"{experiment.name}-{n}" for n in count(1))
-        out = next(HOME / name for name in names if not (HOME / name / SUMMARY).exists())
-    if (out / SUMMARY).exists() and not overwrite:
-        raise UserError(f"--out: {out} already holds results, accepted: another directory, or --overwrite")
+        return _new_directory(experiment.name)
+    taken = [name for name in file_names(experiment) if (out / name).exists()]
+    if taken and not overwrite:
+        raise UserError(
+            f"--out: {out} already holds {', '.join(taken)}, accepted: another directory, or --overwrite"
+        )
     try:
         out.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=out):
+            pass
     except OSError as error:
         raise UserError(
             f"--out: got {out}, accepted: a directory that can be written ({error.strerror})"
@@ -33,36 +48,61 @@ def choose_directory(experiment: Experiment, out: Path | None, *, overwrite: boo
     return out
 
 
-def write(experiment: Experiment, settings: Settings, outcome: Outcome, directory: Path) -> None:
-    """Tables as CSV, figures as PNG and SVG, and a summary.
+def _new_directory(name: str) -> Path:
+    """The first free one of `name`, `name-2`, ...; of two runs that start at once, each gets its own."""
+    for number in count(1):
+        directory = HOME / (name if number == 1 else f"{name}-{number}")
+        try:
+            directory.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise UserError(f"--out: could not make {directory} ({error.strerror}); name another") from error
+        return directory
+    raise AssertionError("numbers do not end")
 
-    All are written aside first and then moved in, the summary last: where it stands, all stand.
+
+def write(experiment: Experiment, settings: Settings, outcome: Outcome, directory: Path) -> list[Path]:
+    """Tables as CSV, the figure as PNG and SVG, and a summary; their paths.
+
+    All are written aside before the first is moved in; an old summary goes before the files it speaks of.
     """
     try:
         with TemporaryDirectory(dir=directory, prefix=".partial-") as aside:
-            for name, table in outcome.tables.items():
-                _write_csv(Path(aside, f"{name}.csv"), table)
-            for name, figure in outcome.figures.items():
-                for ending in ("png", "svg"):
-                    style.save(figure, Path(aside, f"{name}.{ending}"))
-            text = json.dumps(summary(experiment, settings, outcome), indent=2, allow_nan=False)
+            for name in experiment.tables:
+                _write_csv(Path(aside, f"{name}.csv"), outcome.tables[name])
+            for ending in ("png", "svg"):
+                style.save(outcome.figure, Path(aside, f"{experiment.name}.{ending}"))
+            text = json.dumps(summary(experiment, settings, outcome.claims), indent=2, allow_nan=False)
             Path(aside, SUMMARY).write_text(text + "\n")
-            for path in sorted(Path(aside).iterdir(), key=lambda path: path.name == SUMMARY):
-                path.replace(directory / path.name)
+            (directory / SUMMARY).unlink(missing_ok=True)
+            return [Path(aside, name).replace(directory / name) for name in file_names(experiment)]
     except OSError as error:
         raise UserError(f"--out: could not write to {directory} ({error.strerror})") from error
 
 
-def summary(experiment: Experiment, settings: Settings, outcome: Outcome) -> dict[str, Any]:
+def summary(experiment: Experiment, settings: Settings, claims: Sequence[Claim]) -> dict[str, Any]:
     """What `summary.json` says."""
     return {
         "experiment": experiment.name,
         "seeds": settings.seeds,
         "steps": settings.steps,
-        "claims": [each.as_json() for each in outcome.claims],
+        "claims": [each.as_json() for each in claims],
         "settings": asdict(settings),
         "version": surefoot.__version__,
+        "revision": _revision(),
+        "device": jax.default_backend(),
     }
+
+
+def _revision() -> str | None:
+    """The git revision of the source, where it is a checkout."""
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return found.stdout.strip()
 
 
 def _write_csv(path: Path, table: Table) -> None:

@@ -48,7 +48,7 @@ MEMBERS = 20
 class Config(Settings):
     """Network widths: the settings of the appendix figure."""
 
-    seeds: int = 20
+    seeds: int = 40
     """Independent networks with many outputs, and independent ensembles."""
     steps: int = 1_000
     """Epochs: Adam steps on all six points."""
@@ -59,11 +59,13 @@ class Config(Settings):
 
     def __post_init__(self) -> None:
         """Validate."""
-        require_at_least(1, seeds=self.seeds, steps=self.steps, widths=min(self.widths, default=0))
+        require_at_least(1, seeds=self.seeds, steps=self.steps, widths=min(self.widths, default=1))
         require_positive(learning_rate=self.learning_rate)
-        if not {NARROW, WIDE} <= set(self.widths):
-            given = " ".join(map(str, self.widths))
-            raise UserError(f"--widths: got {given}, accepted: widths that include {NARROW} and {WIDE}")
+        if not {NARROW, WIDE} <= set(self.widths) or len(set(self.widths)) < len(self.widths):
+            given = " ".join(map(str, self.widths)) or "none"
+            raise UserError(
+                f"--widths: got {given}, accepted: different widths, {NARROW} and {WIDE} among them"
+            )
 
 
 def prior_scales(network: Network) -> PyTree:
@@ -79,7 +81,7 @@ def train(config: Config, width: int, networks: int, outputs: int, advance: Adva
     """Predictions on the grid, `[seed, network, grid, output]`, after training every seed."""
     network = mlp(1, (width,), (outputs,), layer=normal(PRIOR_VARIANCE), output_bias=False)
     posterior = anchored.make(
-        network, initial=network, prior_scale=prior_scales, weight=anchored.by_noise(NOISE)
+        network, networks, initial=network, prior_scale=prior_scales, weight=anchored.by_noise(NOISE)
     )
     x = jnp.asarray(POINTS_X[:, None], dtype=float)
     y = jnp.asarray(POINTS_Y, dtype=float)
@@ -95,8 +97,10 @@ def train(config: Config, width: int, networks: int, outputs: int, advance: Adva
     grid = jnp.asarray(GRID[:, None], dtype=float)
 
     def one_seed(seed: int) -> NDArray[Any]:
-        draw_key, fit_key, predict_key = jax.random.split(jax.random.key(seed), 3)
-        params, prior = posterior.init(draw_key, networks)
+        # Keys of its own for each width and kind: none of them shares a weight with another.
+        key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), width), networks)
+        draw_key, fit_key, predict_key = jax.random.split(key, 3)
+        params, prior = posterior.init(draw_key)
         params = fit(params, prior, fit_key, config.steps, lambda part: advance(part / config.seeds))
         return np.asarray(predict(params, grid, jax.random.split(predict_key, networks)), float)
 
@@ -120,7 +124,7 @@ def run(config: Config, advance: Advance) -> Outcome:
     return Outcome(
         claims(by_width),
         {"data": table, "by_width": by_width, "points": points},
-        {"widths": figure.draw(table, by_width, points)},
+        figure.draw(table, by_width, points),
     )
 
 
@@ -179,7 +183,7 @@ def _append(columns: dict[str, list[float]], name: str, estimate: Estimate) -> N
 
 
 def claims(by_width: Table) -> list[Claim]:
-    """The sentences of appendix B, over seeds."""
+    """The sentences of appendix C, over seeds."""
 
     def measured(name: str, width: int) -> dict[str, Any]:
         row = list(by_width["width"]).index(width)
@@ -226,6 +230,11 @@ EXPERIMENT = Experiment(
     name="widths",
     title="Appendix figure: one network with many outputs against an ensemble",
     intervals="95 % over seeds",
+    tables=(
+        "data",
+        "by_width",
+        "points",
+    ),
     config=Config,
     run=run,
 )

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -23,16 +22,21 @@ ESTIMATORS = {
 
 
 @styled
-def draw(table: Mapping[str, NDArray[Any]]) -> Figure:
-    """Top: mean and one standard deviation of each estimator. Bottom: its variance."""
+def draw(table: Mapping[str, NDArray[Any]], curves: Mapping[str, NDArray[Any]], repetitions: int) -> Figure:
+    """Top: mean and one standard deviation of each estimator. Bottom: its variance. Dotted: `curves`."""
     figure = Figure(figsize=(11, 6.2))
     axes = figure.subplots(2, len(PANELS), sharex="col")
     for column, (varied, label) in enumerate(PANELS.items()):
         top, bottom = axes[0, column], axes[1, column]
-        for estimator in ESTIMATORS:
-            rows = (table["varied"] == varied) & (table["estimator"] == estimator)
-            _draw_mean(top, {name: values[rows] for name, values in table.items()}, estimator)
-            _draw_variance(bottom, {name: values[rows] for name, values in table.items()}, estimator)
+        for estimator, (color, name) in ESTIMATORS.items():
+            found, truth = _rows(table, varied, estimator), _rows(curves, varied, estimator)
+            x, mean, sd = found["value"], found["mean"], np.sqrt(found["variance"])
+            top.fill_between(x, mean - sd, mean + sd, color=color, alpha=0.15, linewidth=0)
+            top.plot(x, mean, color=color, marker="o", markersize=4, label=name)
+            top.plot(truth["value"], truth["truth"], color=INK, linestyle=":", zorder=3)
+            if estimator != "one network":
+                bottom.plot(x, found["variance"], color=color, marker="o", markersize=4, linewidth=0)
+            bottom.plot(truth["value"], truth["variance_truth"], color=INK, linestyle=":")
         bottom.set(yscale="log", ylim=(1e-4, 10), xlabel=label)
         if varied != "correlation":
             bottom.set_xscale("log", base=2)
@@ -40,10 +44,9 @@ def draw(table: Mapping[str, NDArray[Any]]) -> Figure:
             bottom.set_xticks(ticks, [str(tick) for tick in ticks])
             bottom.minorticks_off()
     axes[0, 1].sharey(axes[0, 0])
-    axes[1, 2].annotate("aleatoric: vanishes at 1", (0.74, 2e-4), ha="right", color=ALEATORIC, fontsize=9)
     axes[0, 0].set_ylabel("estimate, mean ± 1 sd")
     axes[1, 0].set_ylabel("variance of the estimate")
-    axes[0, 0].set_title("More quantiles")
+    axes[0, 0].set_title(f"More quantiles ({repetitions:,} simulations each)")
     axes[0, 1].set_title("More networks")
     axes[0, 2].set_title("Correlated outputs")
     axes[0, 0].plot([], [], color=INK, linestyle=":", label="closed form")
@@ -52,18 +55,6 @@ def draw(table: Mapping[str, NDArray[Any]]) -> Figure:
     return figure
 
 
-def _draw_mean(axes: Axes, rows: Mapping[str, NDArray[Any]], estimator: str) -> None:
-    color, label = ESTIMATORS[estimator]
-    x, mean, sd = rows["value"], rows["mean"], np.sqrt(rows["variance"])
-    axes.fill_between(x, mean - sd, mean + sd, color=color, alpha=0.15, linewidth=0)
-    axes.plot(x, mean, color=color, marker="o", markersize=4, label=label)
-    if estimator != "one network":
-        axes.plot(x, rows["truth"], color=INK, linestyle=":", zorder=3)
-
-
-def _draw_variance(axes: Axes, rows: Mapping[str, NDArray[Any]], estimator: str) -> None:
-    if estimator == "one network":
-        return
-    color, _ = ESTIMATORS[estimator]
-    axes.plot(rows["value"], rows["variance"], color=color, marker="o", markersize=4, linewidth=0)
-    axes.plot(rows["value"], rows["variance_truth"], color=INK, linestyle=":")
+def _rows(table: Mapping[str, NDArray[Any]], varied: str, estimator: str) -> dict[str, NDArray[Any]]:
+    rows = (table["varied"] == varied) & (table["estimator"] == estimator)
+    return {name: values[rows] for name, values in table.items()}

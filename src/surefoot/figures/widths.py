@@ -19,7 +19,7 @@ from surefoot.figures.style import (
 )
 
 PANEL_TITLES = {"network": "one network, 20 outputs", "ensemble": "20 networks, 1 output each"}
-Y_RANGE = (-7, 4)
+SHOWN_WIDTHS = (10, 100)
 
 
 @styled
@@ -35,12 +35,12 @@ def draw(
         width_ratios=(1, 1, 1.15),
     )
     for kind in PANEL_TITLES:
-        for width in (10, 100):
+        for width in SHOWN_WIDTHS:
             _draw_panel(axes[f"{kind}{width}"], table, points, kind, width)
     handles, labels = axes["network10"].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower left", ncols=4)
     _draw_over_widths(axes["ratio"], by_width, "spread_ratio", TOTAL, 1, "spread: one network / ensemble")
-    axes["ratio"].set_title(count_of_seeds(table))
+    axes["ratio"].set_title(count_of_seeds(table).removeprefix("mean of "))
     _draw_over_widths(axes["correlation"], by_width, "correlation", EPISTEMIC, 0, "correlation of outputs")
     axes["correlation"].set_xlabel("neurons in the hidden layer")
     return figure
@@ -61,10 +61,17 @@ def _draw_panel(
         )
     axes.plot(x, mean, color=ALEATORIC, linewidth=2, label="mean, first seed")
     axes.scatter(points["x"], points["y"], s=22, color=INK, zorder=3, label="data")
-    axes.set(xlim=(x[0], x[-1]), ylim=Y_RANGE)
+    axes.set(xlim=(x[0], x[-1]), ylim=_y_range(table))
     axes.set_title(f"{PANEL_TITLES[kind]}, width {width}", fontsize=10)
     axes.set_xlabel("x" if kind == "ensemble" else "")
-    axes.set_ylabel("y" if width == 10 else "")
+    axes.set_ylabel("y" if width == SHOWN_WIDTHS[0] else "")
+
+
+def _y_range(table: Mapping[str, NDArray[Any]]) -> tuple[float, float]:
+    """One range for all panels, in which every mean and one standard deviation can be seen."""
+    rows = np.isin(table["width"], SHOWN_WIDTHS) & (table["seed"] == 0)
+    mean, sd = table["mean"][rows], table["sd"][rows]
+    return float((mean - sd).min()), float((mean + sd).max())
 
 
 def _draw_over_widths(

@@ -31,8 +31,9 @@ class Anchor(NamedTuple):
 
 
 def weight_std(anchor: Network) -> Scalar:
-    """Standard deviation of an anchor's weights, the mean over its weight arrays."""
-    return _mean_std([leaf for leaf in jax.tree.leaves(anchor) if leaf.ndim > 1])
+    """Standard deviation of an anchor's weights, the mean over its arrays that are not called a bias."""
+    named = jax.tree_util.tree_leaves_with_path(eqx.filter(anchor, eqx.is_inexact_array))
+    return _mean_std([leaf for path, leaf in named if "bias" not in jax.tree_util.keystr(path[-1:])])
 
 
 def array_std(anchor: Network) -> Scalar:
@@ -40,10 +41,12 @@ def array_std(anchor: Network) -> Scalar:
 
     Departure: theirs divides by n - 1, and takes one network's scale for all.
     """
-    return _mean_std(jax.tree.leaves(anchor))
+    return _mean_std(jax.tree.leaves(eqx.filter(anchor, eqx.is_inexact_array)))
 
 
 def _mean_std(arrays: Sequence[Array]) -> Scalar:
+    if not arrays:
+        raise ValueError("prior_scale: this network has no weights to take it from")
     return jnp.mean(jnp.stack([jnp.std(array) for array in arrays]))
 
 
@@ -56,12 +59,13 @@ def by_noise(noise_scale: float = 1.0) -> Weight:
 
 def make(
     network: MakeNetwork,
+    draws: int,
     *,
     prior_scale: PriorScale = weight_std,
     weight: Weight | None = None,
     initial: MakeNetwork | None = None,
 ) -> Posterior:
-    """Randomised MAP sampling of networks whose prior is what `network` draws.
+    """Randomised MAP sampling of `draws` networks whose prior is what `network` draws.
 
     Each draw starts at its anchor, or, where `initial` is given, at a network of its own from there.
     """
@@ -72,12 +76,12 @@ def make(
         # Copied: a buffer that stands in a state twice could not be given away for reuse.
         return Anchor(jax.tree.map(jnp.copy, arrays), jax.tree.map(jnp.asarray, prior_scale(arrays)))
 
-    def init(key: RandomKey, count: int) -> Draws:
+    def init(key: RandomKey) -> Draws:
         anchor_key, initial_key = jax.random.split(key)
-        priors = tuple(network(each) for each in jax.random.split(anchor_key, count))
+        priors = tuple(network(each) for each in jax.random.split(anchor_key, draws))
         params = priors
         if initial is not None:
-            params = tuple(initial(each) for each in jax.random.split(initial_key, count))
+            params = tuple(initial(each) for each in jax.random.split(initial_key, draws))
         return Draws(params, tuple(anchor(each) for each in priors))
 
     def penalty(params: PyTree, prior: PyTree, data_count: Any) -> Float[Array, "K"]:
@@ -92,4 +96,4 @@ def make(
         # Unrolled: on CPU faster than one batched product over stacked networks.
         return jnp.stack([jax.vmap(each)(inputs) for each in params])
 
-    return Posterior(init, penalty, predict)
+    return Posterior(draws, init, penalty, predict)

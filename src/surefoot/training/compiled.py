@@ -40,26 +40,21 @@ class Driver(NamedTuple):
     advance: Callable[[CompiledRun, int], tuple[CompiledRun, Record]]
 
 
-def one_run(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Train one run."""
-    return function
+class Width(NamedTuple):
+    """How many runs go through one program: what it does to functions, and where time lies in records."""
+
+    transform: Callable[[Callable[..., Any]], Callable[..., Any]]
+    time_axis: int
 
 
-def many_runs(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Train many runs in one program, stacked along the first axis of keys and state.
-
-    For accelerators: on CPU one run after another is faster.
-    """
-    return jax.vmap(function)
+ONE_RUN = Width(lambda function: function, 0)
+MANY_RUNS = Width(jax.vmap, 1)
+"""Runs stacked along the first axis of keys and state. For accelerators: on CPU one by one is faster."""
 
 
-def make(
-    agent: Agent,
-    environment: Environment,
-    config: Learning,
-    lift: Callable[[Callable[..., Any]], Callable[..., Any]] = one_run,
-) -> Driver:
-    """A driver of one run, or with `lift=many_runs` of many."""
+def make(agent: Agent, environment: Environment, config: Learning, width: Width = ONE_RUN) -> Driver:
+    """A driver of one run, or of many."""
+    lift, time_axis = width
 
     def init(key: RandomKey) -> CompiledRun:
         reset_key, run_key = jax.random.split(key)
@@ -109,12 +104,11 @@ def make(
         while now < end:
             stop = min(end, now + LONGEST, _next_boundary(now, config))
             state, room = (learning if now >= config.learning_starts else warm_up)(state, stop - now)
-            records.append(_cut(room, stop - now, lift is many_runs))
+            records.append(_cut(room, stop - now, time_axis))
             now = stop
             if now > config.learning_starts and now % config.target_period == 0:
                 state = renew_target(state)
-        axis = 1 if lift is many_runs else 0
-        return state, jax.tree.map(lambda *parts: np.concatenate(parts, axis=axis), *records)
+        return state, jax.tree.map(lambda *parts: np.concatenate(parts, axis=time_axis), *records)
 
     return Driver(jax.jit(lift(init)), advance)
 
@@ -126,6 +120,6 @@ def _next_boundary(now: int, config: Learning) -> int:
     return (now // config.target_period + 1) * config.target_period
 
 
-def _cut(room: Record, count: int, many: bool) -> Record:
+def _cut(room: Record, count: int, time_axis: int) -> Record:
     """The part of the room for records that was used, out of JAX's hands."""
-    return jax.tree.map(lambda leaf: np.asarray(leaf[:, :count] if many else leaf[:count]), room)
+    return jax.tree.map(lambda leaf: np.take(np.asarray(leaf), np.arange(count), axis=time_axis), room)

@@ -135,5 +135,5 @@ def test_a_short_run_gives_a_table_and_a_figure():
     assert table["step"].reshape(4, 7)[0].tolist() == [100, 200, 300, 400, 500, 600, 650]
     assert np.all(np.diff(table["wind_falls"].reshape(4, 7)) >= 0)
     assert set(table["path"]) <= {"safe", "risky", "none"}
-    assert len(outcome.figures["cliff"].axes) == 3
+    assert len(outcome.figure.axes) == 3
     assert outcome.claims[0].verdict == Verdict.HOLDS

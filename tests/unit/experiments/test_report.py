@@ -1,37 +1,64 @@
 """Results on disk: whole or not at all."""
 
 import errno
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from surefoot.claims import Verdict, above, claim
 from surefoot.experiments import report
-from surefoot.experiments.base import Experiment, Outcome, Settings
+from surefoot.experiments.base import Experiment, Outcome, Settings, judged
 from surefoot.types import UserError
 
 SETTINGS = Settings(seeds=1, steps=1)
-OUTCOME = Outcome([], {"data": {"x": np.array([1.5, 2.0]), "kind": np.array(["a", "b,c"])}}, {})
-EXPERIMENT = Experiment(name="made-up", title="", intervals="", config=Settings, run=lambda *_: OUTCOME)
+OUTCOME = Outcome([], {"data": {"x": np.array([1.5, 2.0]), "kind": np.array(["a", "b,c"])}}, Figure())
+EXPERIMENT = Experiment(
+    name="made-up", title="", intervals="", tables=("data",), config=Settings, run=lambda *_: OUTCOME
+)
 
 
-def test_tables_are_written_as_csv(tmp_path):
-    report.write(EXPERIMENT, SETTINGS, OUTCOME, tmp_path)
+def contents(directory):
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def test_tables_are_written_as_csv_and_all_files_are_named(tmp_path):
+    written = report.write(EXPERIMENT, SETTINGS, OUTCOME, tmp_path)
+    assert [path.name for path in written] == ["data.csv", "made-up.png", "made-up.svg", "summary.json"]
+    assert set(contents(tmp_path)) == {path.name for path in written}
     assert (tmp_path / "data.csv").read_text().splitlines() == ["x,kind", "1.5,a", '2.0,"b,c"']
 
 
 def test_a_full_disk_is_one_line_and_leaves_the_old_results(tmp_path, monkeypatch):
     report.write(EXPERIMENT, SETTINGS, OUTCOME, tmp_path)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    before = contents(tmp_path)
 
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(report.style, "save", full)
-    changed = OUTCOME._replace(tables={"data": {"x": np.array([3.0])}}, figures={"a": Figure()})
+    changed = OUTCOME._replace(tables={"data": {"x": np.array([3.0])}})
     with pytest.raises(UserError, match=r"could not write to .* \(No space left on device\)"):
         report.write(EXPERIMENT, SETTINGS, changed, tmp_path)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert contents(tmp_path) == before
+
+
+def test_an_interruption_amid_the_moves_leaves_no_summary_of_other_files(tmp_path, monkeypatch):
+    report.write(EXPERIMENT, SETTINGS, OUTCOME, tmp_path)
+    move, calls = Path.replace, []
+
+    def interrupted(path, target):
+        calls.append(path)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return move(path, target)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        report.write(EXPERIMENT, SETTINGS, OUTCOME, tmp_path)
+    assert set(contents(tmp_path)) == {"data.csv", "made-up.png", "made-up.svg"}
 
 
 def test_a_directory_with_other_files_is_used_and_they_stay(tmp_path):
@@ -39,3 +66,34 @@ def test_a_directory_with_other_files_is_used_and_they_stay(tmp_path):
     assert report.choose_directory(EXPERIMENT, tmp_path, overwrite=False) == tmp_path
     report.write(EXPERIMENT, SETTINGS, OUTCOME, tmp_path)
     assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["data.csv", "made-up.png", "summary.json"])
+def test_a_file_of_the_users_is_not_overwritten_unless_asked(tmp_path, name):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(UserError, match=f"already holds {name}, accepted: another directory, or --overwrite"):
+        report.choose_directory(EXPERIMENT, tmp_path, overwrite=False)
+    assert report.choose_directory(EXPERIMENT, tmp_path, overwrite=True) == tmp_path
+
+
+def test_two_runs_at_once_get_directories_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    chosen = [report.choose_directory(EXPERIMENT, None, overwrite=False) for _ in range(3)]
+    assert [path.name for path in chosen] == ["made-up", "made-up-2", "made-up-3"]
+
+
+def test_a_directory_that_cannot_be_written_is_refused_before_the_work():
+    with pytest.raises(UserError, match="accepted: a directory that can be written"):
+        report.choose_directory(EXPERIMENT, Path("/proc/self"), overwrite=False)
+
+
+@pytest.mark.parametrize(("steps", "verdict"), [(1, Verdict.UNDECIDED), (10, Verdict.FAILS)])
+def test_a_run_too_short_fails_nothing(steps, verdict):
+    @dataclass(frozen=True, kw_only=True)
+    class Config(Settings):
+        steps: int = 10
+
+    experiment = replace(EXPERIMENT, config=Config)
+    failed = claim("a", paper="b", measured=0, interval=(0, 0), criterion=above(1))
+    (found,) = judged(experiment, Config(seeds=1, steps=steps), [failed])
+    assert found.verdict == verdict

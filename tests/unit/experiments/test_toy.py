@@ -87,7 +87,7 @@ def test_a_short_run_gives_tables_and_a_figure_and_counts_its_progress():
     assert all(np.all(np.isfinite(table[name])) for name in table)
     first, second = table["mean"].reshape(2, -1)
     assert not np.allclose(first, second)
-    left, right = outcome.figures["toy"].axes
+    left, right = outcome.figure.axes
     assert "2 seeds, 95 % CI" in right.get_title(loc="left")
     labels = left.get_legend_handles_labels()[1]
     assert labels == ["data", "mean", "± aleatoric", "± epistemic", "± total"]

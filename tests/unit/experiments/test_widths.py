@@ -71,9 +71,9 @@ def test_a_short_run_gives_tables_and_a_figure_and_counts_its_progress():
     assert len(table["x"]) == 2 * 2 * 3 * len(widths.GRID)
     assert set(table["kind"]) == {"network", "ensemble"}
     assert np.all(table["sd"] > 0)
-    titles = [axes.get_title(loc="left") for axes in outcome.figures["widths"].axes]
+    titles = [axes.get_title(loc="left") for axes in outcome.figure.axes]
     assert "one network, 20 outputs, width 10" in titles
-    assert "mean of 3 seeds, 95 % CI" in titles
+    assert "3 seeds, 95 % CI" in titles
 
 
 def test_one_seed_decides_nothing():

@@ -20,7 +20,7 @@ def arrays(network):
 
 
 def test_each_draw_starts_at_an_anchor_of_its_own():
-    params, prior = anchored.make(NETWORK).init(KEY, 3)
+    params, prior = anchored.make(NETWORK, 3).init(KEY)
     assert len(params) == len(prior) == 3
     for network, anchor in zip(params, prior, strict=True):
         assert all(np.array_equal(p, a) for p, a in zip(arrays(network), arrays(anchor.network), strict=True))
@@ -28,14 +28,14 @@ def test_each_draw_starts_at_an_anchor_of_its_own():
 
 
 def test_initial_weights_can_be_drawn_apart_from_the_anchors():
-    params, prior = anchored.make(NETWORK, initial=NETWORK).init(KEY, 2)
+    params, prior = anchored.make(NETWORK, 2, initial=NETWORK).init(KEY)
     for network, anchor in zip(params, prior, strict=True):
         assert not np.array_equal(arrays(network)[0], arrays(anchor.network)[0])
 
 
 def test_a_draw_at_its_anchor_pays_nothing_and_each_pays_for_itself():
-    posterior = anchored.make(NETWORK)
-    params, prior = posterior.init(KEY, 3)
+    posterior = anchored.make(NETWORK, 3)
+    params, prior = posterior.init(KEY)
     np.testing.assert_array_equal(posterior.penalty(params, prior, 10), np.zeros(3))
     moved = eqx.tree_at(lambda nets: nets[1].layers[0].bias, params, params[1].layers[0].bias + 2)
     weight = 1 / (float(prior[1].scale) ** 2 * 10)
@@ -44,10 +44,10 @@ def test_a_draw_at_its_anchor_pays_nothing_and_each_pays_for_itself():
 
 
 def test_the_pull_fades_with_data_and_grows_with_noise():
-    params, prior = anchored.make(NETWORK, initial=NETWORK).init(KEY, 1)
+    params, prior = anchored.make(NETWORK, 1, initial=NETWORK).init(KEY)
 
     def penalty(noise, count):
-        posterior = anchored.make(NETWORK, weight=anchored.by_noise(noise))
+        posterior = anchored.make(NETWORK, 1, weight=anchored.by_noise(noise))
         return float(posterior.penalty(params, prior, count)[0])
 
     assert penalty(1.0, 100) == pytest.approx(penalty(1.0, 10) / 10, rel=1e-5)
@@ -63,8 +63,8 @@ def test_prior_scale_comes_from_the_weights_only():
 def test_prior_scale_may_differ_from_array_to_array():
     make = mlp(1, (4,), (1,), layer=normal(1.0))
     scales = lambda anchor: jax.tree.map(lambda leaf: float(leaf.ndim), anchor)  # noqa: E731
-    posterior = anchored.make(make, initial=make, prior_scale=scales)
-    params, prior = posterior.init(KEY, 1)
+    posterior = anchored.make(make, 1, initial=make, prior_scale=scales)
+    params, prior = posterior.init(KEY)
     (anchor,) = prior
     distances = [
         np.sum((p - a) ** 2) / p.ndim**2 for p, a in zip(arrays(params), arrays(anchor.network), strict=True)
@@ -73,8 +73,8 @@ def test_prior_scale_may_differ_from_array_to_array():
 
 
 def test_predictions_are_those_of_each_network():
-    posterior = anchored.make(NETWORK)
-    params, _ = posterior.init(KEY, 4)
+    posterior = anchored.make(NETWORK, 4)
+    params, _ = posterior.init(KEY)
     inputs = jax.random.normal(KEY, (6, 2))
     found = posterior.predict(params, inputs, jax.random.split(KEY, 4))
     assert found.shape == (4, 6, 3)
@@ -83,50 +83,56 @@ def test_predictions_are_those_of_each_network():
 
 def test_a_users_own_module_can_be_sampled():
     """Equinox's own MLP has leaves that are not arrays."""
-    posterior = anchored.make(lambda key: eqx.nn.MLP(2, 3, 8, 1, key=key), initial=None)
-    params, prior = posterior.init(KEY, 2)
+    posterior = anchored.make(lambda key: eqx.nn.MLP(2, 3, 8, 1, key=key), 2)
+    params, prior = posterior.init(KEY)
     assert posterior.predict(params, jnp.ones((4, 2)), jax.random.split(KEY)).shape == (2, 4, 3)
     np.testing.assert_array_equal(posterior.penalty(params, prior, 5), np.zeros(2))
 
 
-def dropout_posterior(rate):
+def dropout_posterior(rate, draws):
     """Monte-Carlo dropout in the same contract: one network, a mask per key."""
 
-    def init(key, count):
-        del count
+    def init(key):
         return Draws(eqx.nn.Linear(50, 1, key=key), None)
 
     def penalty(params, prior, data_count):
         del prior
-        return jnp.zeros(2) + jnp.sum(params.weight**2) / data_count
+        return jnp.full(draws, jnp.sum(params.weight**2) / data_count)
 
     def predict(params, inputs, keys):
         masked = lambda key, x: params(eqx.nn.Dropout(rate)(x, key=key))  # noqa: E731
         return jax.vmap(lambda key: jax.vmap(lambda x: masked(key, x))(inputs))(keys)
 
-    return Posterior(init, penalty, predict)
+    return Posterior(draws, init, penalty, predict)
 
 
-def test_a_posterior_of_one_network_and_random_masks_fits_the_contract():
-    posterior = dropout_posterior(0.5)
-    params, prior = posterior.init(KEY, 2)
-    outputs = posterior.predict(params, jnp.ones((3, 50)), jax.random.split(KEY))
-    assert outputs.shape == (2, 3, 1)
+@pytest.mark.parametrize("draws", [2, 5])
+def test_a_posterior_of_one_network_and_random_masks_fits_the_contract(draws):
+    posterior = dropout_posterior(0.5, draws)
+    params, prior = posterior.init(KEY)
+    outputs = posterior.predict(params, jnp.ones((3, 50)), jax.random.split(KEY, draws))
+    assert outputs.shape == (draws, 3, 1)
     assert not np.allclose(outputs[0], outputs[1])
-    assert posterior.penalty(params, prior, 10).shape == (2,)
+    assert posterior.penalty(params, prior, 10).shape == (draws,)
 
 
-def test_map_samples_of_a_linear_model_follow_the_exact_posterior():
-    """y = w x with noise: randomised MAP is exact when anchors and targets are both perturbed.
+def test_biases_of_any_shape_are_no_weights():
+    """Equinox's convolution has biases of three dimensions."""
+    network = eqx.nn.Conv2d(2, 4, 3, key=KEY)
+    assert float(anchored.weight_std(network)) == pytest.approx(float(network.weight.std()))
+    both = (float(network.weight.std()) + float(network.bias.std())) / 2
+    assert float(anchored.array_std(network)) == pytest.approx(both)
+    with pytest.raises(ValueError, match="no weights"):
+        anchored.weight_std(eqx.nn.Identity())
 
-    With anchors alone perturbed, each draw solves w = (x'y / s^2 + a / p^2) / (x'x / s^2 + 1 / p^2): the
-    posterior mean, and the prior's part of its variance.
-    """
+
+def test_map_samples_of_a_linear_model_solve_its_anchored_least_squares():
+    """y = w x with noise s and prior p: a draw anchored at a is (x'y/s^2 + a/p^2) / (x'x/s^2 + 1/p^2)."""
     x, noise, prior = jnp.linspace(0.1, 1, 8)[:, None], 0.5, 2.0
     y = 3 * x[:, 0]
     make = mlp(1, (), (1,), layer=normal(prior**2), output_bias=False)
-    posterior = anchored.make(make, prior_scale=lambda _: prior, weight=anchored.by_noise(noise))
-    params, anchors = posterior.init(KEY, 100)
+    posterior = anchored.make(make, 100, prior_scale=lambda _: prior, weight=anchored.by_noise(noise))
+    params, anchors = posterior.init(KEY)
 
     @jax.jit
     def step(params):

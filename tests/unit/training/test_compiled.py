@@ -23,13 +23,13 @@ SMALL = {
 }
 
 
-def driver_of(name, lift=compiled.one_run, environment=None, **settings):
+def driver_of(name, width=compiled.ONE_RUN, environment=None, **settings):
     kind = AGENTS[name]
     environment = environment or windy_cliff.make()
     config = kind.config(**{**SMALL, **settings})
     (inputs,) = environment.observation_space.shape
     agent = kind.make(config, mlp_architecture(inputs, (8,)), int(environment.action_space.n))
-    return compiled.make(agent, environment, config, lift)
+    return compiled.make(agent, environment, config, width)
 
 
 @pytest.fixture(scope="module", params=list(AGENTS))
@@ -150,7 +150,7 @@ def test_time_limit_still_bootstraps():
 def test_many_runs_in_one_program_agree_with_single_runs(name):
     with jax.enable_x64(True):
         seeds = jax.random.split(jax.random.key(3), 3)
-        single, many = driver_of(name), driver_of(name, compiled.many_runs)
+        single, many = driver_of(name), driver_of(name, compiled.MANY_RUNS)
         together, records = many.advance(many.init(seeds), 500)
         for i, seed in enumerate(seeds):
             alone, record = single.advance(single.init(seed), 500)
