@@ -48,6 +48,7 @@ def test_normal_weights_and_biases_have_the_variance_over_the_inputs():
         error = scale / np.sqrt(2 * values.size)
         assert abs(float(values.std()) - scale) < 4 * error
         assert abs(float(values.mean())) < 4 * scale / np.sqrt(values.size)
+    assert abs(np.corrcoef(layer.weight[:, 0], layer.bias)[0, 1]) < 4 / np.sqrt(2000)
 
 
 def test_output_bias_can_be_left_out():

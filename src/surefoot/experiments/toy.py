@@ -39,6 +39,7 @@ CLUSTERS = ((-1.0, 1 / 4), (0.5, 1 / 6))
 """Mean and standard deviation of x in each half of the data."""
 GRID = np.linspace(-2.5, 1.5, 201)
 QUANTILES = 50
+NETWORK = mlp(1, (200, 200), (QUANTILES,), layer=orthogonal(7.0), activation=jnp.tanh)
 DRAWS = 4
 """The paper's two networks, and two more that judge them: an independent estimate from the same data."""
 
@@ -82,8 +83,7 @@ def make_data(key: RandomKey, points: int) -> tuple[Float[Array, "n 1"], Float[A
 
 def run(config: Config, advance: Advance) -> Outcome:
     """Train every seed, then measure and draw."""
-    network = mlp(1, (200, 200), (QUANTILES,), layer=orthogonal(7.0), activation=jnp.tanh)
-    posterior = anchored.make(network, DRAWS, weight=lambda _scale, _count: config.anchor_weight)
+    posterior = anchored.make(NETWORK, DRAWS, weight=lambda _scale, _count: config.anchor_weight)
     levels = quantile_levels(QUANTILES)
 
     def loss(params: PyTree, data: Any, key: RandomKey) -> Scalar:

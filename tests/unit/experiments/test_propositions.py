@@ -64,3 +64,49 @@ def test_samples_have_the_mean_and_covariance_asked_for():
     draws = posterior.sample(np.random.default_rng(0), 1, 200_000)[0]
     np.testing.assert_allclose(draws.mean(axis=0), posterior.mean, atol=0.01)
     np.testing.assert_allclose(np.cov(draws.T), posterior.covariance, atol=0.02)
+
+
+def test_seeds_and_streams_are_independent():
+    case = propositions.Case("draws", 2, propositions.posterior_after(2, 8))
+
+    def mean(seeds, stream):
+        config = propositions.Config(seeds=seeds, steps=100)
+        return propositions.simulate(case, config, stream).epistemic.mean
+
+    assert mean(1, 0) == mean(1, 0)
+    assert len({mean(1, 0), mean(1, 1), mean(2, 0), mean(3, 0)}) == 4
+
+
+def test_slope_and_its_interval_by_hand():
+    """Two points, each known to 1 %: the slope's error is 1 % x sqrt 2 / log 2."""
+    simulations = [
+        propositions.Simulation(
+            propositions.Case("quantiles", n, propositions.posterior_after(2, 2)),
+            *[propositions.Moments(0.0, 0.0, 3.0 / n, 0.03 / n)] * 3,
+            0.0,
+        )
+        for n in (16, 32)
+    ]
+    found = propositions.slope_over_quantiles(simulations, "epistemic")
+    assert found["measured"] == pytest.approx(-1)
+    reach = 4 * 0.01 * np.sqrt(2) / np.log(2)
+    assert found["interval"] == pytest.approx((-1 - reach, -1 + reach))
+
+
+def test_a_claim_is_as_bad_as_its_worst_case():
+    good, bad = propositions.Deviation(1.0, 0.1, 1), propositions.Deviation(1.5, 0.1, 1)
+    assert propositions.worst([good, bad, good]) == {
+        "measured": 1.5,
+        "interval": pytest.approx((1.1, 1.9)),
+    }
+
+
+@pytest.mark.usefixtures("few_cases")
+def test_the_figure_shows_simulations_on_their_closed_forms():
+    outcome = propositions.run(propositions.Config(seeds=1, steps=100), lambda _: None)
+    curves = outcome.tables["closed_form"]
+    rows = (curves["varied"] == "correlation") & (curves["estimator"] == "aleatoric")
+    bottom_right = outcome.figure.axes[5]
+    drawn = [np.asarray(line.get_ydata()) for line in bottom_right.lines]
+    assert any(np.array_equal(each, curves["variance_truth"][rows]) for each in drawn)
+    assert np.all(np.diff(curves["value"][rows]) > 0)

@@ -107,3 +107,39 @@ def test_measures_are_the_two_network_estimates():
     table = toy.measure(0, draws)
     np.testing.assert_allclose(table["aleatoric_variance"], estimators.aleatoric_variance(draws[0], draws[1]))
     np.testing.assert_allclose(table["mean"], draws[:2].mean(axis=(0, 2)))
+
+
+def test_networks_are_those_of_the_figure():
+    network = toy.NETWORK(jax.random.key(0))
+    assert [layer.weight.shape for layer in network.layers] == [(200, 1), (200, 200), (50, 200)]
+    hidden = np.asarray(network.layers[1].weight)
+    np.testing.assert_allclose(hidden @ hidden.T, 49 * np.eye(200), atol=1e-3)
+    assert network.activation is jax.numpy.tanh
+
+
+def test_a_strong_anchor_keeps_networks_where_they_began():
+    def moved(weight):
+        tables = [
+            toy.run(toy.Config(seeds=1, steps=steps, anchor_weight=weight), lambda _: None).tables["data"]
+            for steps in (1, 150)
+        ]
+        return np.abs(tables[1]["mean"] - tables[0]["mean"]).mean()
+
+    assert moved(1e3) < 0.3 * moved(1e-4)
+
+
+def test_the_figure_draws_each_uncertainty_from_its_own_column():
+    table = table_of([networks(np.random.default_rng(seed), 1.0, 1 / 3) for seed in range(2)])
+    points = {"seed": np.array([0, 1]), "x": np.zeros(2), "y": np.zeros(2)}
+    left, right = toy.figure.draw(table, points).axes
+    first = table["seed"] == 0
+    mean = table["mean"][first]
+    band = left.collections[1].get_paths()[0].vertices[:, 1]
+    reach = np.sqrt(np.maximum(table["aleatoric_variance"][first], 0))
+    assert set(np.round(mean + reach, 6)) <= set(np.round(band, 6))
+    for label in ("epistemic", "total"):
+        (line,) = [each for each in left.lines if each.get_label() == f"± {label}"]
+        expected = mean - np.sqrt(np.maximum(table[f"{label}_variance"][first], 0))
+        np.testing.assert_allclose(line.get_ydata(), expected)
+    for line, column in zip(right.lines, ("quantile_variance", "aleatoric_variance"), strict=False):
+        np.testing.assert_allclose(line.get_ydata(), table[column].reshape(2, -1).mean(axis=0))

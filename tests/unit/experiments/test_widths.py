@@ -88,3 +88,46 @@ def test_training_passes_through_the_points():
     np.testing.assert_allclose(found, widths.POINTS_Y, atol=0.15)
     far, near = predictions[0].std(), predictions[np.argmin(np.abs(widths.GRID - 0.6))].std()
     assert far > 10 * near
+
+
+def test_no_network_shares_weights_with_one_of_another_seed_kind_or_width(monkeypatch):
+    begun = []
+    make = widths.anchored.make
+
+    def spy(network, draws, **options):
+        assert options["initial"] is not None
+        posterior = make(network, draws, **options)
+
+        def init(key):
+            found = posterior.init(key)
+            begun.extend(np.asarray(each.layers[0].weight)[0, 0] for each in found.params)
+            begun.extend(np.asarray(each.network.layers[0].weight)[0, 0] for each in found.prior)
+            return found
+
+        return posterior._replace(init=init)
+
+    monkeypatch.setattr(widths.anchored, "make", spy)
+    config = widths.Config(seeds=2, steps=1)
+    for width in (10, 100):
+        widths.train(config, width, 1, 3, lambda _: None)
+        widths.train(config, width, 3, 1, lambda _: None)
+    assert len(begun) == 2 * 2 * 2 * (1 + 3)
+    assert len(set(begun)) == len(begun)
+
+
+def test_seeds_give_different_predictions():
+    first, second = widths.train(widths.Config(seeds=2, steps=3), 10, 1, 4, lambda _: None)
+    assert not np.allclose(first, second)
+
+
+def test_a_strong_anchor_holds_networks_back_from_the_points(monkeypatch):
+    config = widths.Config(seeds=1, steps=400)
+
+    def misfit():
+        predictions = widths.train(config, 100, 1, widths.MEMBERS, lambda _: None)[0, 0]
+        found = [np.interp(x, widths.GRID, predictions.mean(axis=-1)) for x in widths.POINTS_X]
+        return np.abs(found - widths.POINTS_Y).max()
+
+    weak = misfit()
+    monkeypatch.setattr(widths, "NOISE", 30.0)
+    assert misfit() > 3 * weak
