@@ -11,7 +11,7 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint c
 setup: .venv/installed-dev
 
 demo: .venv/installed
-	$(BIN)/surefoot reproduce toy
+	$(BIN)/surefoot reproduce cliff --seeds 4
 
 test: .venv/installed-dev
 	$(BIN)/python -m pytest --numprocesses auto

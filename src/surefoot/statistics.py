@@ -26,6 +26,14 @@ def mean_estimate(values: NDArray[Any], confidence: float = 0.95) -> Estimate:
     return _student(mean, stats.sem(values), len(values), confidence)
 
 
+def ratio_estimate(ratios: NDArray[Any], confidence: float = 0.95) -> Estimate:
+    """Geometric mean over repetitions: a ratio of 2 and one of 1/2 balance each other."""
+    measured, interval = mean_estimate(np.log(ratios), confidence)
+    return Estimate(
+        float(np.exp(measured)), None if interval is None else (np.exp(interval[0]), np.exp(interval[1]))
+    )
+
+
 def jackknife_estimate(
     statistic: Callable[[NDArray[Any]], float], values: NDArray[Any], confidence: float = 0.95
 ) -> Estimate:

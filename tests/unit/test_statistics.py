@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from surefoot.statistics import jackknife_estimate, mean_estimate
+from surefoot.statistics import fraction_estimate, jackknife_estimate, mean_estimate, ratio_estimate
 
 
 def test_interval_of_a_mean_is_students():
@@ -29,3 +29,20 @@ def test_jackknife_interval_of_a_variance_covers_it_about_as_often_as_it_says():
 def test_too_few_repetitions_have_no_interval():
     assert mean_estimate(np.array([1.0])).interval is None
     assert jackknife_estimate(np.mean, np.array([1.0, 2.0])).interval is None
+
+
+def test_a_ratio_and_its_inverse_balance_each_other():
+    values = np.array([0.5, 2.0, 0.25, 4.0])
+    measured, interval = ratio_estimate(values)
+    assert measured == pytest.approx(1)
+    assert interval[0] == pytest.approx(1 / interval[1])
+    assert ratio_estimate(values[:1]) == (0.5, None)
+
+
+def test_wilsons_interval_of_a_fraction_by_hand():
+    """7 of 10: centre (p + z^2/2n) / (1 + z^2/n)."""
+    measured, (low, high) = fraction_estimate(np.arange(10) < 7)
+    z2 = 1.959964**2
+    assert measured == 0.7
+    assert (low + high) / 2 == pytest.approx((0.7 + z2 / 20) / (1 + z2 / 10), rel=1e-5)
+    assert fraction_estimate(np.ones(5, bool)).interval[1] == 1

@@ -30,7 +30,7 @@ from surefoot.figures import widths as figure
 from surefoot.networks import Dense, mlp, normal, normal_scale
 from surefoot.optimisers import adam
 from surefoot.posteriors import anchored
-from surefoot.statistics import Estimate, jackknife_estimate, mean_estimate
+from surefoot.statistics import Estimate, jackknife_estimate, ratio_estimate
 from surefoot.types import Network, RandomKey, Scalar, UserError
 
 POINTS_X = np.array([1.0, 4.5, 5.1, 6.0, 8.0, 9.0]) / 5 - 1
@@ -160,7 +160,7 @@ def compare(table: Table) -> Table:
     for width in widths:
         one, ensemble = (_mean_and_sd(table, width, kind) for kind in ("network", "ensemble"))
         ratios = one[:, 1].mean(axis=-1) / ensemble[:, 1].mean(axis=-1)
-        _append(columns, "spread_ratio", mean_estimate(ratios))
+        _append(columns, "spread_ratio", ratio_estimate(ratios))
         _append(columns, "correlation", _correlation_estimate(one))
     return {"width": np.array(widths), **{name: np.array(values) for name, values in columns.items()}}
 
