@@ -40,6 +40,10 @@ class Config(ChanceLearning):
         accept("kappa", self.kappa, self.kappa >= 0, "from 0")
 
 
+RELEASED = {"levels": "midpoints"}
+"""Settings of the released code where it differs from the paper."""
+
+
 def make(config: Config, architecture: Architecture, actions: int) -> Agent:
     """QR-DQN for this many actions."""
     network = architecture.network((actions, config.quantiles), config.gain)

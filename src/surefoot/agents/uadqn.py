@@ -54,6 +54,10 @@ class Config(Learning):
             accept(name, getattr(self, name), getattr(self, name) > 0, "above 0")
 
 
+RELEASED = {"levels": "midpoints", "aleatoric": "released", "prior_scale": "all"}
+"""Settings of the released code where it differs from the paper, but for beta, which is each experiment's."""
+
+
 class Params(NamedTuple):
     """The value network (theta_v) and the auxiliary networks (theta_A, theta_B, ...)."""
 

@@ -81,17 +81,11 @@ QR_DQN, NEUTRAL, VARIANT_1, VARIANT_2 = LABELS
 
 def settings_of(label: str, preset: str, exploration: float) -> qrdqn.Config | uadqn.Config:
     """An agent's settings; all differ in action selection only."""
-    released = preset == "released"
-    levels: Any = "midpoints" if released else "paper"
     if label == QR_DQN:
-        return qrdqn.Config(**LEARNING, levels=levels, final_epsilon=0.05, final_epsilon_step=2_000)
-    neutral = uadqn.Config(
-        **LEARNING,
-        levels=levels,
-        exploration=exploration,
-        prior_scale="all" if released else "weights",
-        aleatoric="released" if released else "unbiased",
-    )
+        chosen: dict[str, Any] = qrdqn.RELEASED if preset == "released" else {}
+        return qrdqn.Config(**LEARNING, **chosen, final_epsilon=0.05, final_epsilon_step=2_000)
+    chosen = uadqn.RELEASED if preset == "released" else {}
+    neutral = uadqn.Config(**LEARNING, **chosen, exploration=exploration)
     return {
         NEUTRAL: neutral,
         VARIANT_1: replace(neutral, risk_aversion=0.5, aleatoric="biased"),
@@ -163,7 +157,7 @@ def run(config: Config, advance: Advance) -> Outcome:
         found[task] = table
         advance(1 / len(tasks))
     table = stack_tables([found[task] for task in tasks])
-    return Outcome(claims(table), {"data": table}, figure.draw(table))
+    return Outcome(claims(table), {"data": table}, figure.draw(table, config.preset))
 
 
 class Results:

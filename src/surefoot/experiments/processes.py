@@ -1,9 +1,11 @@
 """Many independent tasks on one machine: a process per core, each pinned to its own before JAX starts."""
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import active_children, get_context
 from typing import Any, TypeVar
 
 from surefoot.types import UserError
@@ -35,17 +37,24 @@ def run_all(
     count = min(jobs or len(cores), len(tasks))
     for worker in range(count):
         free.put(cores[worker % len(cores)])
-    with ProcessPoolExecutor(count, context, initializer=_pin, initargs=(free,)) as pool:
+    with ProcessPoolExecutor(count, context, initializer=_prepare, initargs=(free,)) as pool:
         futures = {pool.submit(function, task): task for task in tasks}
         try:
             for future in as_completed(futures):
                 yield futures[future], future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+        except BrokenProcessPool as error:
+            raise UserError("a process was ended from outside, or ran out of memory") from error
+        except BaseException:
+            # Whoever stops early does not wait for the tasks under way.
+            for child in active_children():
+                child.terminate()
+            raise
 
 
-def _pin(free: Any) -> None:
+def _prepare(free: Any) -> None:
     """Keep this process, and the threads that JAX will start in it, on one core."""
+    # An interruption is for the parent to handle; it ends this process.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     core = free.get()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {core})

@@ -34,12 +34,13 @@ NAMES = {
 
 
 @styled
-def draw(table: Mapping[str, NDArray[Any]]) -> Figure:
+def draw(table: Mapping[str, NDArray[Any]], preset: str) -> Figure:
     """Top: the grid with both trajectories. Bottom: cumulative falls, and who has found the safe path."""
     figure = Figure(figsize=(11, 6.6))
     axes = figure.subplot_mosaic([["grid", "grid"], ["falls", "safe"]], height_ratios=(1, 2))
     _draw_grid(axes["grid"])
     _draw_falls(axes["falls"], table)
+    axes["falls"].set_title(f"{count_of_seeds(table)}, preset: {preset}")
     _draw_safe(axes["safe"], table)
     handles, labels = axes["falls"].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4)
@@ -84,7 +85,6 @@ def _draw_falls(axes: Axes, table: Mapping[str, NDArray[Any]]) -> None:
         label = NAMES.get(agent, agent)
         line_with_band(axes, step, mean, ends[:, 0], ends[:, 1], color=color, label=label)
     axes.set(xlabel="step", ylabel="cumulative falls", xlim=(0, table["step"].max()), ylim=(0, None))
-    axes.set_title(count_of_seeds(table))
 
 
 def _draw_safe(axes: Axes, table: Mapping[str, NDArray[Any]]) -> None:

@@ -1,6 +1,9 @@
 """Many tasks over processes: each once, each process on a core of its own."""
 
+import multiprocessing
 import os
+import signal
+import time
 
 import pytest
 
@@ -37,6 +40,29 @@ def test_jobs_limit_the_processes():
 def test_a_failure_reaches_the_caller():
     with pytest.raises(ValueError, match="three"):
         list(processes.run_all(fails_on_three, range(5), 1))
+
+
+def ends_itself(task):
+    os.kill(os.getpid(), signal.SIGKILL)
+    return task
+
+
+def sleeps(task):
+    if task:
+        time.sleep(600)
+    return task
+
+
+def test_a_process_that_dies_is_reported():
+    with pytest.raises(UserError, match="ended from outside"):
+        list(processes.run_all(ends_itself, range(3), 1))
+
+
+def test_whoever_stops_early_does_not_wait_for_tasks_under_way():
+    results = processes.run_all(sleeps, range(4), 2)
+    assert next(results) == (0, 0)
+    results.close()
+    assert not multiprocessing.active_children()
 
 
 def test_no_jobs_are_refused():
