@@ -8,30 +8,24 @@ from surefoot import estimators
 torch = pytest.importorskip("torch")
 
 
-def test_torch_tensors_give_torch_tensors_equal_to_numpys():
-    sample = np.random.default_rng(0).normal(size=(3, 4, 5))
-    values = torch.tensor(sample)
-    found = [
+def every_estimate(values):
+    return [
         estimators.epistemic_variance(values[0], values[1]),
         estimators.aleatoric_variance(values[0], values[1]),
         estimators.quantile_variance(values[0]),
+        *estimators.decompose(values[:2]),
         *estimators.decompose(values),
         estimators.posterior_epistemic_variance(values),
         estimators.posterior_aleatoric_variance(values),
         estimators.posterior_total_variance(values),
     ]
-    truth = [
-        estimators.epistemic_variance(sample[0], sample[1]),
-        estimators.aleatoric_variance(sample[0], sample[1]),
-        estimators.quantile_variance(sample[0]),
-        *estimators.decompose(sample),
-        estimators.posterior_epistemic_variance(sample),
-        estimators.posterior_aleatoric_variance(sample),
-        estimators.posterior_total_variance(sample),
-    ]
-    for one, other in zip(found, truth, strict=True):
-        assert isinstance(one, torch.Tensor)
-        np.testing.assert_allclose(one.numpy(), other, rtol=1e-12)
+
+
+def test_torch_tensors_give_torch_tensors_equal_to_numpys():
+    sample = np.random.default_rng(0).normal(size=(3, 4, 5))
+    for found, truth in zip(every_estimate(torch.tensor(sample)), every_estimate(sample), strict=True):
+        assert isinstance(found, torch.Tensor)
+        np.testing.assert_allclose(found.numpy(), truth, rtol=1e-12)
 
 
 def test_gradients_flow_through_torch_tensors():
