@@ -191,5 +191,4 @@ def _verdict_text(claim: Claim) -> str:
 def _interval_text(interval: Interval | None) -> str:
     if interval is None:
         return "too few seeds"
-    low, high = interval
-    return "exact" if low == high else f"{low:.3g} to {high:.3g}"
+    return " to ".join(f"{end:.3g}" for end in interval)
