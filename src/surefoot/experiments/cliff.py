@@ -215,7 +215,8 @@ def claims(table: Table) -> list[Claim]:
     exact_sd = float(windy_cliff.exact_returns(RISKY).sd[0, 1, 0])
     last_looks = results.column(NEUTRAL, "aleatoric_right")[:, -10:].mean(axis=1)
     overestimate = results.column(VARIANT_1, "aleatoric_up") - results.column(VARIANT_2, "aleatoric_up")
-    first_solved = np.stack([results.settled(label, solved) for label in LABELS]).max(axis=0)
+    solved_from = np.stack([results.settled(label, solved) for label in LABELS]).max(axis=0)
+    all_solve = all(np.all(ends_on(label, solved)) for label in LABELS)
     expectation = (
         "the expectation value of the returns of the risky trajectory is 4.8, while for the safe one it is 4"
     )
@@ -244,7 +245,7 @@ def claims(table: Table) -> list[Claim]:
         (
             "step from which all four always reach the goal",
             quickly,
-            mean_estimate(first_solved),
+            mean_estimate(solved_from) if all_solve else Estimate(np.inf, None),
             below(5_000),
         ),
         ("falls: QR-DQN less risk-neutral", order, more_falls(QR_DQN, NEUTRAL), above(0)),

@@ -77,6 +77,11 @@ def test_a_claim_fails_where_the_opposite_is_measured(changes, failing):
     assert verdicts(**changes)[failing] == Verdict.FAILS
 
 
+def test_when_the_task_is_solved_is_undecided_while_a_seed_has_not_solved_it():
+    path = {**PAPER["path"], cliff.QR_DQN: "none"}
+    assert verdicts(path=path)["step from which all four always reach the goal"] == Verdict.UNDECIDED
+
+
 def test_a_path_is_settled_from_the_first_look_after_which_it_never_leaves():
     table = dict(table_of(**PAPER))
     path = table["path"].reshape(len(cliff.LABELS), SEEDS, -1)
