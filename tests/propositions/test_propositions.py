@@ -17,8 +17,7 @@ from surefoot.estimators import (
     posterior_total_variance,
     quantile_variance,
 )
-from surefoot.experiments import propositions
-from surefoot.experiments.propositions import NormalPosterior
+from surefoot.experiments.normal_posterior import NormalPosterior, correlated, posterior_after
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 
@@ -103,7 +102,7 @@ def test_closed_forms_agree_with_simulation_for_correlated_outputs(posterior, co
 @pytest.mark.parametrize("quantiles", [2, 16, 50, 512])
 def test_closed_forms_for_uncorrelated_outputs_of_equal_variance(quantiles):
     """2 v^2 / N, and 2 s v / N + (N - 1) v^2 / N^2 with s the aleatoric variance."""
-    posterior = propositions.posterior_after(2, quantiles)
+    posterior = posterior_after(2, quantiles)
     v, s = posterior.epistemic_variance, posterior.aleatoric_variance
     assert posterior.epistemic_estimator_variance() == pytest.approx(2 * v**2 / quantiles)
     assert posterior.aleatoric_estimator_variance() == pytest.approx(
@@ -112,13 +111,13 @@ def test_closed_forms_for_uncorrelated_outputs_of_equal_variance(quantiles):
 
 
 def test_under_a_common_shift_only_the_epistemic_estimator_varies():
-    posterior = propositions.correlated(1.0)
+    posterior = correlated(1.0)
     assert posterior.epistemic_estimator_variance() == pytest.approx(2)
     assert posterior.aleatoric_estimator_variance() == pytest.approx(0, abs=1e-12)
 
 
 def test_without_data_all_uncertainty_is_epistemic_and_with_endless_data_aleatoric():
-    nothing, everything = propositions.posterior_after(0, 50), propositions.posterior_after(1e12, 50)
+    nothing, everything = posterior_after(0, 50), posterior_after(1e12, 50)
     assert nothing.aleatoric_variance == 0
     assert nothing.epistemic_variance == pytest.approx(1)
     assert everything.epistemic_variance == pytest.approx(0, abs=1e-9)

@@ -98,6 +98,8 @@ def make(agent: Agent, environment: Environment, config: Learning, width: Width 
     )
 
     def advance(state: CompiledRun, count: int) -> tuple[CompiledRun, Record]:
+        if count < 1:
+            raise ValueError(f"count: got {count}, accepted: whole numbers from 1")
         now = int(np.max(state.run.step))
         end = now + count
         records: list[Record] = []

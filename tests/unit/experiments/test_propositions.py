@@ -6,6 +6,7 @@ import pytest
 from surefoot import estimators
 from surefoot.claims import Verdict
 from surefoot.experiments import propositions
+from surefoot.experiments.normal_posterior import correlated, posterior_after
 
 QUICK = propositions.Config(seeds=2, steps=4000)
 
@@ -60,14 +61,14 @@ def test_a_square_outside_the_mean_would_be_noticed(monkeypatch):
 
 
 def test_samples_have_the_mean_and_covariance_asked_for():
-    posterior = propositions.correlated(0.5, quantiles=3)
+    posterior = correlated(0.5, quantiles=3)
     draws = posterior.sample(np.random.default_rng(0), 1, 200_000)[0]
     np.testing.assert_allclose(draws.mean(axis=0), posterior.mean, atol=0.01)
     np.testing.assert_allclose(np.cov(draws.T), posterior.covariance, atol=0.02)
 
 
 def test_seeds_and_streams_are_independent():
-    case = propositions.Case("draws", 2, propositions.posterior_after(2, 8))
+    case = propositions.Case("draws", 2, posterior_after(2, 8))
 
     def mean(seeds, stream):
         config = propositions.Config(seeds=seeds, steps=100)
@@ -81,7 +82,7 @@ def test_slope_and_its_interval_by_hand():
     """Two points, each known to 1 %: the slope's error is 1 % x sqrt 2 / log 2."""
     simulations = [
         propositions.Simulation(
-            propositions.Case("quantiles", n, propositions.posterior_after(2, 2)),
+            propositions.Case("quantiles", n, posterior_after(2, 2)),
             *[propositions.Moments(0.0, 0.0, 3.0 / n, 0.03 / n)] * 3,
             0.0,
         )

@@ -66,6 +66,12 @@ def test_a_run_cut_in_any_way_ends_the_same_bit_for_bit(driver):
         assert same(advanced(driver, pieces), whole)
 
 
+def test_no_steps_are_refused():
+    driver = driver_of("dqn")
+    with pytest.raises(ValueError, match="count: got 0"):
+        driver.advance(driver.init(jax.random.key(0)), 0)
+
+
 def test_seeds_give_different_networks_and_streams(driver):
     one, other = (driver.init(jax.random.key(seed)) for seed in (0, 1))
     assert not same(one.run.learner.params, other.run.learner.params)
