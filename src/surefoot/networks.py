@@ -6,7 +6,6 @@ are several times faster than the alternatives.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -213,31 +212,3 @@ def minatar_heads(
 
 def _bias_of(layer: Dense) -> Float[Array, "out"]:
     return jnp.zeros(layer.weight.shape[0]) if layer.bias is None else layer.bias
-
-
-class Architecture(NamedTuple):
-    """How networks for an environment are built, whatever an agent wants of them.
-
-    - `network(output_shape, gain)`: a maker of networks with these outputs, orthogonal weights times `gain`.
-    - `heads(count, output_shape, gain)`: a maker of networks with several heads of these outputs.
-    """
-
-    network: Callable[[Sequence[int], float], MakeNetwork]
-    heads: Callable[[int, Sequence[int], float], MakeNetwork]
-
-
-def mlp_architecture(inputs: int, widths: Sequence[int]) -> Architecture:
-    """MLPs for vectors; heads share nothing."""
-
-    def network(output_shape: Sequence[int], gain: float) -> MakeNetwork:
-        return mlp(inputs, widths, output_shape, layer=orthogonal(gain))
-
-    return Architecture(network, lambda count, shape, gain: heads(network(shape, gain), count))
-
-
-def minatar_architecture(image_shape: Sequence[int]) -> Architecture:
-    """The paper's network for MinAtar's images; heads share the convolution."""
-    return Architecture(
-        lambda shape, gain: minatar_cnn(image_shape, shape, layer=orthogonal(gain)),
-        lambda count, shape, gain: minatar_heads(image_shape, count, shape, layer=orthogonal(gain)),
-    )

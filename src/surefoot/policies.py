@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from surefoot.types import Action, Beliefs, Policy, RandomKey, Scalar
+from surefoot.types import Action, Beliefs, Policy, RandomKey, Scalar, UserError
 
 Schedule = Callable[[Any], Scalar]
 
@@ -39,7 +39,7 @@ def epsilon_greedy(schedule: Schedule, otherwise: Policy = greedy) -> Policy:
     return policy
 
 
-def risk_averse(risk_aversion: float) -> Policy:
+def risk_averse(risk_aversion: Any) -> Policy:
     """The highest mean less risk aversion (lambda) times the aleatoric standard deviation."""
 
     def policy(beliefs: Beliefs, step_key: RandomKey, episode_key: RandomKey, step: Any) -> Action:
@@ -49,12 +49,12 @@ def risk_averse(risk_aversion: float) -> Policy:
     return policy
 
 
-def risk_adjusted(beliefs: Beliefs, risk_aversion: float) -> Any:
+def risk_adjusted(beliefs: Beliefs, risk_aversion: Any) -> Any:
     """Mu - lambda sigma_aleatoric of each action (Algorithm 1)."""
-    if risk_aversion == 0:
+    if isinstance(risk_aversion, int | float) and risk_aversion == 0:
         return beliefs.mean
     if beliefs.aleatoric is None:
-        raise ValueError("risk_aversion: this agent has no aleatoric uncertainty to avoid")
+        raise UserError("risk_aversion: this agent has no aleatoric uncertainty to avoid")
     return beliefs.mean - risk_aversion * beliefs.aleatoric
 
 

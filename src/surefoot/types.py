@@ -20,8 +20,22 @@ MakeNetwork = Callable[[RandomKey], Network]
 """Draws a fresh network: its architecture and the distribution of its initial weights."""
 
 
+Observations = Box | Discrete
+"""The spaces of observations that agents learn from."""
+
+
 class UserError(ValueError):
     """A mistake that the user can mend; its text is one line and says how."""
+
+
+def one_line(error: BaseException) -> str:
+    """An error's kind and the first line of what it says."""
+    says = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {says[0]}" if says else type(error).__name__
+
+
+class EnvironmentFault(UserError):
+    """An environment broke its contract; the text names it, the episode and the step."""
 
 
 class Draws(NamedTuple):
@@ -117,14 +131,18 @@ class Agent(NamedTuple):
     """An agent as pure functions: state in, state out.
 
     - `init(key)`: a fresh learner.
+    - `observe(learner, obs)`: takes notice of an observation that is acted on (its scale, say).
     - `update(learner, batch, data_count, key)`: one optimiser step on a batch.
+    - `loss(learner, batch, data_count, key)`: what such a step would lower, for the log.
     - `renew_target(learner)`: targets come from the present networks from now on.
     - `beliefs(params, obs, key)`: what it thinks of one observation.
     - `explore`: its policy while learning; `exploit`: its policy when it counts.
     """
 
     init: Callable[[RandomKey], Learner]
+    observe: Callable[[Learner, Array], Learner]
     update: Callable[[Learner, Transition, Any, RandomKey], Learner]
+    loss: Callable[[Learner, Transition, Any, RandomKey], Scalar]
     renew_target: Callable[[Learner], Learner]
     beliefs: Callable[[PyTree, Array, RandomKey], Beliefs]
     explore: Policy

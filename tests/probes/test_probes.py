@@ -11,7 +11,7 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 
 from surefoot.agents import AGENTS
-from surefoot.networks import mlp_architecture
+from surefoot.architectures import mlp_architecture
 from surefoot.training import compiled
 from surefoot.training.evaluation import make_inspector
 from surefoot.types import Environment, EnvironmentStep
@@ -72,7 +72,7 @@ def learned(request):
         return jax.random.randint(step_key, (), 0, NEVER_TRIED)
 
     driver = compiled.make(agent._replace(explore=tries_two), probe(), config)
-    state, _ = driver.advance(driver.init(jax.random.key(0)), 2_000)
+    state, _, _ = driver.advance(driver.init(jax.random.key(0)), 2_000)
     beliefs, actions = make_inspector(agent)(state.run.learner.params, jnp.eye(5), jax.random.key(0))
     return request.param, beliefs, np.asarray(actions)
 

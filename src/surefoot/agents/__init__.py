@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from surefoot.agents import bootstrapped, dqn, qrdqn, uadqn
 from surefoot.agents.base import Learning
-from surefoot.networks import Architecture
+from surefoot.architectures import Architecture
 from surefoot.types import Agent
 
 

@@ -127,7 +127,18 @@ def assemble(
     def renew_target(learner: Learner) -> Learner:
         return learner._replace(target=fresh_target(learner.params))
 
-    return Agent(start, update, renew_target, beliefs, explore, exploit)
+    return Agent(
+        init=start,
+        observe=lambda learner, obs: learner,
+        update=update,
+        loss=lambda learner, batch, data_count, key: loss(
+            learner.params, learner.target, learner.prior, batch, data_count, key
+        ),
+        renew_target=renew_target,
+        beliefs=beliefs,
+        explore=explore,
+        exploit=exploit,
+    )
 
 
 def quantile_targets(target: Any, batch: Transition, discount: float) -> Float[Array, "B N"]:

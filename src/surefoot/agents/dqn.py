@@ -9,7 +9,7 @@ from jaxtyping import Array, PyTree
 
 from surefoot.agents.base import ChanceLearning, assemble, epsilon_schedule, of_actions
 from surefoot.losses import bellman_target, huber
-from surefoot.networks import Architecture
+from surefoot.architectures import Architecture
 from surefoot.policies import epsilon_greedy, greedy
 from surefoot.types import Agent, Beliefs, RandomKey, Scalar, Transition
 

@@ -17,7 +17,7 @@ from surefoot.agents.base import (
 )
 from surefoot.estimators import quantile_variance
 from surefoot.losses import LEVELS, quantile_loss
-from surefoot.networks import Architecture
+from surefoot.architectures import Architecture
 from surefoot.policies import epsilon_greedy, greedy
 from surefoot.types import Agent, Beliefs, RandomKey, Scalar, Transition
 

@@ -24,7 +24,7 @@ from surefoot.experiments.base import (
 )
 from surefoot.experiments.processes import run_all
 from surefoot.figures import cliff as figure
-from surefoot.networks import mlp_architecture
+from surefoot.architectures import mlp_architecture
 from surefoot.statistics import Estimate, fraction_estimate, mean_estimate
 from surefoot.training import compiled
 from surefoot.training.evaluation import Inspect, make_inspector
@@ -124,7 +124,7 @@ def train(task: Task) -> Table:
     rows: list[dict[str, Any]] = []
     for start in range(0, task.steps, LOOK_EVERY):
         count = min(LOOK_EVERY, task.steps - start)
-        state, record = driver.advance(state, count)
+        state, record, _ = driver.advance(state, count)
         for cause in falls:
             code = windy_cliff.FALL_CAUSES.index(cause)
             falls[cause] += int(np.sum(record.info["fall_cause"] == code))

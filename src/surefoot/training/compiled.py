@@ -8,17 +8,26 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
 from surefoot.agents.base import Learning
 from surefoot.training import step as steps
+from surefoot.training.driver import (
+    Advanced,
+    Driver,
+    Stop,
+    joined,
+    never,
+    next_boundary,
+    read,
+    renews_target,
+    require_steps,
+    room_for,
+    write,
+)
 from surefoot.training.step import Answer, Record, Run
 from surefoot.types import Agent, Environment, RandomKey
-
-LONGEST = 1_000
-"""Steps in one call of a program, at most: the room for their records."""
 
 
 class CompiledRun(NamedTuple):
@@ -26,18 +35,6 @@ class CompiledRun(NamedTuple):
 
     run: Run
     environment: PyTree
-
-
-class Driver(NamedTuple):
-    """Trains an agent in an environment.
-
-    - `init(key)`: a run before its first step.
-    - `advance(state, count)`: the run `count` steps later, and the records of those steps (NumPy). The
-      state that went in is used up. However a run is cut into calls, it ends the same.
-    """
-
-    init: Callable[[RandomKey], CompiledRun]
-    advance: Callable[[CompiledRun, int], tuple[CompiledRun, Record]]
 
 
 class Width(NamedTuple):
@@ -61,6 +58,11 @@ def make(agent: Agent, environment: Environment, config: Learning, width: Width 
         state, obs = environment.reset(reset_key)
         return CompiledRun(steps.start(agent, config, run_key, obs), state)
 
+    def restart(state: CompiledRun) -> CompiledRun:
+        reset_key, episode_key = jax.random.split(steps.restart_key(state.run))
+        fresh, obs = environment.reset(reset_key)
+        return CompiledRun(steps.restart(agent, state.run, episode_key, obs), fresh)
+
     def one_step(state: CompiledRun, *, learn: bool) -> tuple[CompiledRun, Record]:
         keys = steps.keys_of(state.run)
         choice = steps.choose(agent, state.run, keys)
@@ -76,11 +78,10 @@ def make(agent: Agent, environment: Environment, config: Learning, width: Width 
         def many_steps(state: CompiledRun, count: Any) -> tuple[CompiledRun, Record]:
             def body(i: Any, carry: tuple[CompiledRun, Record]) -> tuple[CompiledRun, Record]:
                 state, record = one_step(carry[0], learn=learn)
-                return state, jax.tree.map(lambda room, value: room.at[i].set(value), carry[1], record)
+                return state, write(carry[1], i, record)
 
             _, example = jax.eval_shape(lambda state: one_step(state, learn=learn), state)
-            room = jax.tree.map(lambda leaf: jnp.zeros((LONGEST, *leaf.shape), leaf.dtype), example)
-            return jax.lax.fori_loop(0, count, body, (state, room))
+            return jax.lax.fori_loop(0, count, body, (state, room_for(example)))
 
         # The number of steps is the same for all runs, the state is each one's own.
         return jax.jit(
@@ -97,31 +98,18 @@ def make(agent: Agent, environment: Environment, config: Learning, width: Width 
         donate_argnums=0,
     )
 
-    def advance(state: CompiledRun, count: int) -> tuple[CompiledRun, Record]:
-        if count < 1:
-            raise ValueError(f"count: got {count}, accepted: whole numbers from 1")
+    def advance(state: CompiledRun, count: int, stop: Stop = never) -> Advanced:
+        require_steps(count)
         now = int(np.max(state.run.step))
         end = now + count
         records: list[Record] = []
-        while now < end:
-            stop = min(end, now + LONGEST, _next_boundary(now, config))
-            state, room = (learning if now >= config.learning_starts else warm_up)(state, stop - now)
-            records.append(_cut(room, stop - now, time_axis))
-            now = stop
-            if now > config.learning_starts and now % config.target_period == 0:
+        while now < end and not (records and stop()):
+            until = next_boundary(now, end, config)
+            state, room = (learning if now >= config.learning_starts else warm_up)(state, until - now)
+            records.append(read(room, until - now, time_axis))
+            now = until
+            if renews_target(now, config):
                 state = renew_target(state)
-        return state, jax.tree.map(lambda *parts: np.concatenate(parts, axis=time_axis), *records)
+        return Advanced(state, joined(records, time_axis))
 
-    return Driver(jax.jit(lift(init)), advance)
-
-
-def _next_boundary(now: int, config: Learning) -> int:
-    """The next step at which another program takes over or targets are renewed."""
-    if now < config.learning_starts:
-        return config.learning_starts
-    return (now // config.target_period + 1) * config.target_period
-
-
-def _cut(room: Record, count: int, time_axis: int) -> Record:
-    """The part of the room for records that was used, out of JAX's hands."""
-    return jax.tree.map(lambda leaf: np.take(np.asarray(leaf), np.arange(count), axis=time_axis), room)
+    return Driver(jax.jit(lift(init)), jax.jit(lift(restart), donate_argnums=0), advance)

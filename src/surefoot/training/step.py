@@ -89,13 +89,24 @@ def start(agent: Agent, config: Learning, key: RandomKey, obs: Array) -> Run:
     reward = jnp.zeros((), float)
     example = Transition(obs, jnp.zeros((), jnp.int32), reward, jnp.zeros((), bool), obs)
     return Run(
-        agent.init(learner_key),
+        agent.observe(agent.init(learner_key), obs),
         replays.init(config.replay_capacity, example),
         obs,
         Episode(episode_key, reward, jnp.zeros((), jnp.int32)),
         jnp.zeros((), jnp.int32),
         run_key,
     )
+
+
+def restart(agent: Agent, run: Run, episode_key: RandomKey, obs: Array) -> Run:
+    """The same run at the first observation of a new episode; the one under way is left."""
+    begun = Episode(episode_key, jnp.zeros_like(run.episode.gain), jnp.zeros_like(run.episode.length))
+    return run._replace(learner=agent.observe(run.learner, obs), obs=obs, episode=begun)
+
+
+def restart_key(run: Run) -> RandomKey:
+    """Chance for a restart before the step to come, apart from all that the step itself uses."""
+    return jax.random.fold_in(jax.random.fold_in(run.key, run.step), len(StepKeys._fields))
 
 
 def keys_of(run: Run) -> StepKeys:
@@ -122,7 +133,7 @@ def absorb(
     """Remember what happened, learn from a batch if it is time to, and go on to the next observation."""
     transition = Transition(run.obs, choice.action, answer.reward, answer.terminated, answer.obs)
     replay = replays.add(run.replay, transition)
-    learner = run.learner
+    learner = agent.observe(run.learner, answer.onward)
     if learn:
         batch = replays.sample(replay, keys.sample, config.batch_size)
         learner = agent.update(learner, batch, replay.size.astype(float), keys.update)

@@ -9,7 +9,7 @@ import pytest
 
 from surefoot.agents import AGENTS, bootstrapped, qrdqn, uadqn
 from surefoot.estimators import aleatoric_variance, epistemic_variance
-from surefoot.networks import minatar_architecture, mlp_architecture
+from surefoot.architectures import minatar_architecture, mlp_architecture
 from surefoot.types import Transition, UserError
 
 KEY = jax.random.key(0)

@@ -10,7 +10,7 @@ from gymnasium.spaces import Box, Discrete
 
 from surefoot.agents import AGENTS
 from surefoot.envs import windy_cliff
-from surefoot.networks import mlp_architecture
+from surefoot.architectures import mlp_architecture
 from surefoot.training import compiled
 from surefoot.types import Environment, EnvironmentStep
 
@@ -55,7 +55,7 @@ def advanced(driver, pieces, seed=0):
     state = driver.init(jax.random.key(seed))
     records = []
     for piece in pieces:
-        state, record = driver.advance(state, piece)
+        state, record, _ = driver.advance(state, piece)
         records.append(record)
     return state, jax.tree.map(lambda *parts: np.concatenate(parts), *records)
 
@@ -81,9 +81,9 @@ def test_seeds_give_different_networks_and_streams(driver):
 
 def test_learning_begins_when_it_should_and_not_before(driver):
     before, state = driver.init(jax.random.key(0)), driver.init(jax.random.key(0))
-    state, _ = driver.advance(state, 40)
+    state, _, _ = driver.advance(state, 40)
     assert same(state.run.learner.params, before.run.learner.params)
-    state, _ = driver.advance(state, 1)
+    state, _, _ = driver.advance(state, 1)
     assert not same(state.run.learner.params, before.run.learner.params)
 
 
@@ -147,7 +147,7 @@ def endless():
 def test_time_limit_still_bootstraps():
     """Worth 1 / (1 - discount) = 2, though no episode pays more than 2 rewards at once."""
     driver = driver_of("dqn", environment=endless(), discount=0.5, learning_rate=1e-2, replay_capacity=500)
-    state, record = driver.advance(driver.init(jax.random.key(0)), 1_500)
+    state, record, _ = driver.advance(driver.init(jax.random.key(0)), 1_500)
     np.testing.assert_array_equal(record.over, np.arange(1_500) % 2 == 1)
     np.testing.assert_allclose(state.run.learner.params(jnp.ones(1)), 2, atol=0.1)
 
@@ -157,9 +157,9 @@ def test_many_runs_in_one_program_agree_with_single_runs(name):
     with jax.enable_x64(True):
         seeds = jax.random.split(jax.random.key(3), 3)
         single, many = driver_of(name), driver_of(name, compiled.MANY_RUNS)
-        together, records = many.advance(many.init(seeds), 500)
+        together, records, _ = many.advance(many.init(seeds), 500)
         for i, seed in enumerate(seeds):
-            alone, record = single.advance(single.init(seed), 500)
+            alone, record, _ = single.advance(single.init(seed), 500)
             np.testing.assert_array_equal(records.choice.action[i], record.choice.action)
             for one, stacked in zip(
                 leaves(alone.run.learner.params), leaves(together.run.learner.params), strict=True

@@ -1,0 +1,52 @@
+"""Named settings for a kind of task."""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from surefoot.agents import AGENTS
+from surefoot.agents.base import Learning
+from surefoot.architectures import image_shape
+from surefoot.types import Observations, UserError
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # Vectors: tuned on CartPole-v1 for 50,000 steps.
+    "control": {
+        "learning_rate": 5e-4,
+        "batch_size": 64,
+        "replay_capacity": 50_000,
+        "learning_starts": 1_000,
+        "target_period": 250,
+        "final_epsilon": 0.05,
+        "final_epsilon_step": 10_000,
+    },
+    # Grids and images: the paper's settings on MinAtar, which are the agents' own defaults.
+    "minatar": {},
+}
+
+
+def preset_for(space: Observations) -> str:
+    """The preset that suits these observations."""
+    return "minatar" if image_shape(space) else "control"
+
+
+def settings_of(agent: str, preset: str, overrides: Mapping[str, Any]) -> Learning:
+    """An agent's settings: a preset's, where they differ from it the overrides."""
+    if agent not in AGENTS:
+        raise UserError(f"agent: got {agent}, accepted: {', '.join(AGENTS)}{_meant(agent, AGENTS)}")
+    if preset not in PRESETS:
+        raise UserError(f"preset: got {preset}, accepted: {', '.join(PRESETS)}")
+    config = AGENTS[agent].config
+    known = {field.name for field in fields(config)}
+    for name in overrides:
+        if name not in known:
+            meant = _meant(name, known)
+            raise UserError(f"{name}: no setting of {agent}, accepted: {', '.join(sorted(known))}{meant}")
+    ours = {name: value for name, value in PRESETS[preset].items() if name in known}
+    return config(**{**ours, **overrides})
+
+
+def _meant(word: str, among: Any) -> str:
+    close = difflib.get_close_matches(word, list(among), 1)
+    return f"; did you mean {close[0]}?" if close else ""

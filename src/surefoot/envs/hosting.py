@@ -1,0 +1,206 @@
+"""Gymnasium environments from outside: found by name, asked for what we can learn from, and checked at each step."""
+
+import difflib
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import gymnasium
+import jax
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from numpy.typing import NDArray
+
+from surefoot.types import EnvironmentFault, Observations, UserError, one_line
+
+GymnasiumEnv = gymnasium.Env[Any, Any]
+
+LARGEST_REWARD = float(np.finfo(np.float32).max)
+
+UNKNOWN = (
+    gymnasium.error.UnregisteredEnv,  # The name, its namespace or its version.
+    ModuleNotFoundError,
+)
+
+
+def open_environment(name: str, parameters: Mapping[str, Any] | None = None) -> GymnasiumEnv:
+    """An environment by its Gymnasium id; `package.module:Id-v0` imports the module that registers it."""
+    try:
+        # Ours are checked at every step, not only at the first.
+        return gymnasium.make(name, disable_env_checker=True, **dict(parameters or {}))
+    except UserError:
+        raise
+    except UNKNOWN as error:
+        wrong = f"env: unknown environment {name} ({one_line(error)})"
+        raise UserError(f"{wrong}, accepted: ids that Gymnasium knows{_close_to(name)}") from error
+    except TypeError as error:
+        given = f"env_kwargs: {name} does not take {dict(parameters or {})}"
+        raise UserError(f"{given} ({one_line(error)}), accepted: its own parameters") from error
+    except Exception as error:
+        # Whatever a stranger's constructor raises is the user's to read.
+        raise UserError(f"env: {name} could not be made ({one_line(error)})") from error
+
+
+def _close_to(name: str) -> str:
+    """Registered names like this one, as the end of a sentence."""
+    plain = {each.rsplit("-v", 1)[0].lower(): each for each in gymnasium.registry}
+    word = name.rsplit(":", 1)[-1].rsplit("-v", 1)[0].lower()
+    close = [plain[each] for each in difflib.get_close_matches(word, list(plain), 3)]
+    return f", such as {', '.join(close)}" if close else ""
+
+
+def observations_of(name: str, space: Any) -> Observations:
+    """The space of observations, if agents can learn from it."""
+    if isinstance(space, Box | Discrete):
+        return space
+    kind = type(space).__name__
+    raise UserError(
+        f"env: {name} has observations {kind}, accepted: Box or Discrete "
+        "(gymnasium.wrappers.FlattenObservation makes a Box of most others)"
+    )
+
+
+def actions_of(name: str, space: Any) -> Discrete:
+    """The space of actions, if agents can choose from it."""
+    if isinstance(space, Discrete):
+        return space
+    raise UserError(f"env: {name} has actions {space}, accepted: Discrete")
+
+
+class Checked(NamedTuple):
+    """What an environment answered, fit to enter a replay."""
+
+    obs: NDArray[Any]
+    reward: float
+    terminated: bool
+    truncated: bool
+    info: dict[str, Any]
+
+
+class CheckedEnvironment:
+    """An environment whose every answer is checked; a bad one raises `EnvironmentFault`.
+
+    Observations come out as copies of their own, in a dtype that JAX stores.
+    """
+
+    def __init__(self, env: GymnasiumEnv, name: str) -> None:
+        if isinstance(env, gymnasium.vector.VectorEnv):
+            raise UserError(f"env: {name} is a vector of environments, accepted: a single one")
+        self.env, self.name = env, name
+        self.observation_space = observations_of(name, env.observation_space)
+        self.action_space = actions_of(name, env.action_space)
+        self.episode, self.step_number = 0, 0
+        self._first_action = int(self.action_space.start)
+        self._accept = self._accept_box if isinstance(self.observation_space, Box) else self._accept_discrete
+        self._dtype: np.dtype[Any] | None = None
+        self._stored = stored_dtype(self.observation_space)
+
+    def reset(self, seed: int) -> NDArray[Any]:
+        """Begin an episode; its first observation."""
+        self.episode, self.step_number = self.episode + 1, 0
+        try:
+            found: Any = self.env.reset(seed=seed)
+        except Exception as error:
+            raise self._fault(f"reset raised {one_line(error)}") from error
+        if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict)):
+            raise self._fault(f"reset returned {_form(found)}, accepted: (observation, info)")
+        return self._accept(found[0])
+
+    def step(self, action: int) -> Checked:
+        """Take an action, counted from 0."""
+        self.step_number += 1
+        try:
+            found: Any = self.env.step(action + self._first_action)
+        except Exception as error:
+            raise self._fault(f"step raised {one_line(error)}") from error
+        if not (isinstance(found, tuple) and len(found) == 5):
+            accepted = "(observation, reward, terminated, truncated, info)"
+            raise self._fault(f"step returned {_form(found)}, accepted: {accepted}")
+        obs, reward, terminated, truncated, info = found
+        if not isinstance(info, dict):
+            raise self._fault(f"info is {_form(info)}, accepted: a dict")
+        return Checked(
+            self._accept(obs),
+            self._accept_reward(reward),
+            self._accept_flag("terminated", terminated),
+            self._accept_flag("truncated", truncated),
+            info,
+        )
+
+    def close(self) -> None:
+        """Let the environment free what it holds."""
+        self.env.close()
+
+    def _fault(self, wrong: str) -> EnvironmentFault:
+        return EnvironmentFault(f"{self.name}, episode {self.episode}, step {self.step_number}: {wrong}")
+
+    def _accept_box(self, obs: Any) -> NDArray[Any]:
+        space = self.observation_space
+        if not isinstance(obs, np.ndarray | np.generic):
+            raise self._fault(f"observation is {_form(obs)}, accepted: an array {space.shape} {space.dtype}")
+        if obs.shape != space.shape:
+            raise self._fault(f"observation has shape {obs.shape}, accepted: {space.shape}")
+        if obs.dtype != self._dtype:
+            self._accept_dtype(obs.dtype)
+        # A copy: an environment may write its next observation into the same memory.
+        copied = np.array(obs, self._stored)
+        if copied.dtype.kind == "f" and not np.isfinite(copied).all():
+            raise self._fault("observation has NaN or infinite numbers, accepted: finite ones")
+        return copied
+
+    def _accept_dtype(self, dtype: np.dtype[Any]) -> None:
+        """Hold an environment to the dtype of its first observation, if that is of its space's kind."""
+        declared = self.observation_space.dtype
+        fits = declared is not None and np.can_cast(dtype, declared, "same_kind")
+        if self._dtype is not None or not fits:
+            raise self._fault(f"observation has dtype {dtype}, accepted: {self._dtype or declared}")
+        self._dtype = dtype
+
+    def _accept_discrete(self, obs: Any) -> NDArray[Any]:
+        space = self.observation_space
+        assert isinstance(space, Discrete)
+        whole = np.ndim(obs) == 0 and np.issubdtype(np.asarray(obs).dtype, np.integer)
+        if not whole or not space.start <= obs < space.start + space.n:
+            last = space.start + space.n - 1
+            what = f"{obs} ({_form(obs)})"
+            raise self._fault(
+                f"observation is {what}, accepted: whole numbers from {space.start} to {last}"
+            )
+        return np.asarray(obs, self._stored)
+
+    def _accept_reward(self, reward: Any) -> float:
+        try:
+            number = float(reward)
+        except (TypeError, ValueError):
+            raise self._fault(f"reward is {_form(reward)}, accepted: a number") from None
+        if not -LARGEST_REWARD <= number <= LARGEST_REWARD:  # False for NaN too.
+            raise self._fault(f"reward is {number}, accepted: finite numbers of 32 bits")
+        return number
+
+    def _accept_flag(self, name: str, flag: Any) -> bool:
+        if flag is True or flag is False:
+            return flag
+        if isinstance(flag, np.bool_):
+            return bool(flag)
+        raise self._fault(f"{name} is {_form(flag)}, accepted: True or False")
+
+
+def stored_dtype(space: Observations) -> np.dtype[Any]:
+    """The dtype that JAX keeps such observations in."""
+    if isinstance(space, Discrete):
+        return np.dtype(np.int32)
+    declared = np.dtype(space.dtype)
+    kept = jax.dtypes.canonicalize_dtype(declared)
+    if declared.kind in "iu" and kept != declared:
+        fits = np.all(space.low >= np.iinfo(kept).min) and np.all(space.high <= np.iinfo(kept).max)
+        return np.dtype(kept if fits else np.float32)
+    return np.dtype(kept)
+
+
+def _form(thing: Any) -> str:
+    """What a thing is, in few words."""
+    if isinstance(thing, tuple | list):
+        return f"a {type(thing).__name__} of {len(thing)}"
+    if isinstance(thing, np.ndarray):
+        return f"an array {thing.shape} {thing.dtype}"
+    return type(thing).__name__

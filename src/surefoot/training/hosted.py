@@ -1,0 +1,168 @@
+"""The hosted driver: any Gymnasium environment, one call into a compiled program per step.
+
+The program takes the environment's answer, learns, and chooses the next action: the step of the compiled driver,
+cut where the environment stands.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Array
+from numpy.typing import NDArray
+
+from surefoot.agents.base import Learning
+from surefoot.envs.hosting import Checked, CheckedEnvironment, stored_dtype
+from surefoot.training import step as steps
+from surefoot.training.driver import (
+    Advanced,
+    Driver,
+    Stop,
+    joined,
+    never,
+    next_boundary,
+    read,
+    renews_target,
+    require_steps,
+    room_for,
+    write,
+)
+from surefoot.training.packing import packing_of
+from surefoot.training.seeds import Stream, episode_seed
+from surefoot.training.step import Answer, Choice, Record, Run
+from surefoot.types import Agent, EnvironmentFault, RandomKey
+
+
+class Playing(NamedTuple):
+    """The episode under way: all that is needed to play it again."""
+
+    number: int
+    actions: list[int]
+
+
+class HostedRun(NamedTuple):
+    """A run, the action that it takes next, and the episode outside."""
+
+    run: Run
+    choice: Choice
+    playing: Playing
+
+
+def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: int) -> Driver:
+    """A driver of one run; `seed` is where the seeds of its episodes come from."""
+
+    @jax.jit
+    def begin(key: RandomKey, obs: Any) -> tuple[Run, Choice]:
+        _, run_key = jax.random.split(key)  # As the compiled driver, which resets with the first.
+        run = steps.start(agent, config, run_key, obs)
+        return run, steps.choose(agent, run, steps.keys_of(run))
+
+    @jax.jit
+    def begin_again(run: Run, obs: Any) -> tuple[Run, Choice]:
+        _, episode_key = jax.random.split(steps.restart_key(run))
+        run = steps.restart(agent, run, episode_key, obs)
+        return run, steps.choose(agent, run, steps.keys_of(run))
+
+    def shown(leaf: Any) -> Any:
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype)
+
+    example = np.zeros(environment.observation_space.shape or (), stored_dtype(environment.observation_space))
+    to_list, to_run = packing_of(jax.eval_shape(begin, jax.random.key(0), shown(example))[0])
+
+    def program(learn: bool) -> Callable[..., tuple[list[Array], Choice, Record]]:
+        def one_step(
+            packed: list[Array], choice: Choice, room: Record, i: Any, answer: Answer
+        ) -> tuple[list[Array], Choice, Record]:
+            run = to_run(packed)
+            keys = steps.keys_of(run)
+            run, record = steps.absorb(agent, config, run, keys, choice, answer, learn=learn)
+            return to_list(run), steps.choose(agent, run, steps.keys_of(run)), write(room, i, record)
+
+        return jax.jit(one_step, donate_argnums=(0, 2))
+
+    warm_up, learning = program(learn=False), program(learn=True)
+
+    @partial(jax.jit, donate_argnums=0)
+    def renew_target(packed: list[Array]) -> list[Array]:
+        run = to_run(packed)
+        return to_list(run._replace(learner=agent.renew_target(run.learner)))
+
+    @jax.jit
+    def empty_room() -> Record:
+        run, choice = jax.eval_shape(begin, jax.random.key(0), shown(example))
+        gain, length = run.episode.gain, run.episode.length
+        return room_for(Record(choice, gain, choice.nongreedy, gain, length, {}))
+
+    def reset(number: int) -> tuple[NDArray[Any], Playing]:
+        obs = environment.reset(episode_seed(seed, Stream.TRAINING, number))
+        return obs, Playing(number, [])
+
+    def init(key: RandomKey) -> HostedRun:
+        obs, playing = reset(0)
+        return HostedRun(*begin(key, obs), playing)
+
+    def restart(state: HostedRun) -> HostedRun:
+        obs, playing = reset(state.playing.number + 1)
+        return HostedRun(*begin_again(state.run, obs), playing)
+
+    def advance(state: HostedRun, count: int, stop: Stop = never) -> Advanced:
+        require_steps(count)
+        run, choice, playing = state
+        now = int(run.step)
+        packed = to_list(run)
+        end = now + count
+        records: list[Record] = []
+        fault: EnvironmentFault | None = None
+        halted = False
+        while now < end and not halted:
+            first, until = now, next_boundary(now, end, config)
+            one_step = learning if now >= config.learning_starts else warm_up
+            room, infos = empty_room(), list[dict[str, Any]]()
+            while now < until and not halted:
+                action = int(choice.action)
+                try:
+                    found = environment.step(action)
+                    over = found.terminated or found.truncated
+                    onward, following = reset(playing.number + 1) if over else (found.obs, playing)
+                except EnvironmentFault as error:
+                    fault = error
+                    break
+                playing.actions.append(action)
+                playing = following
+                answer = _answer(found, onward)
+                packed, choice, room = one_step(packed, choice, room, np.int32(now - first), answer)
+                infos.append(found.info)
+                now += 1
+                halted = stop()
+            records.append(read(room, now - first)._replace(info=_events(infos)))
+            if renews_target(now, config) and now > first:
+                packed = renew_target(packed)
+            halted = halted or fault is not None
+        return Advanced(HostedRun(to_run(packed), choice, playing), _joined(records), fault)
+
+    return Driver(init, restart, advance)
+
+
+def _answer(found: Checked, onward: NDArray[Any]) -> Any:
+    reward = np.asarray(found.reward, jax.dtypes.canonicalize_dtype(float))
+    return Answer(found.obs, reward, np.bool_(found.terminated), np.bool_(found.truncated), onward)  # pyright: ignore[reportArgumentType]
+
+
+def _events(infos: list[dict[str, Any]]) -> dict[str, NDArray[np.bool_]]:
+    """What happened or not at each step, by the truth values among an environment's remarks."""
+    names = {name for info in infos for name, value in info.items() if isinstance(value, bool | np.bool_)}
+    return {name: np.array([bool(info.get(name, False)) for info in infos]) for name in sorted(names)}
+
+
+def _joined(records: list[Record]) -> Record:
+    """Records one after the other; an event that a part does not mention did not happen in it."""
+    names = sorted({name for record in records for name in record.info})
+    padded = [
+        record._replace(
+            info={name: record.info.get(name, np.zeros(len(record.reward), bool)) for name in names}
+        )
+        for record in records
+    ]
+    return joined(padded)
