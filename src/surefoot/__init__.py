@@ -3,5 +3,19 @@
 __version__ = "0.1.0"
 
 from surefoot import envs, estimators
+from surefoot.model import DQN, QRDQN, UADQN, BootstrappedDQN, Model, load
+from surefoot.types import Beliefs, UserError
 
-__all__ = ["__version__", "envs", "estimators"]
+__all__ = [
+    "DQN",
+    "QRDQN",
+    "UADQN",
+    "Beliefs",
+    "BootstrappedDQN",
+    "Model",
+    "UserError",
+    "__version__",
+    "envs",
+    "estimators",
+    "load",
+]

@@ -1,7 +1,7 @@
 """Architectures: networks that suit an environment's observations, whatever an agent wants of them.
 
-A network sees floats: a vector, or an image `[height, width, channels]`. What an environment shows is turned into that
-on the way in, so that replay holds observations as they came.
+A network sees floats: a vector, or an image `[height, width, channels]`. What an environment shows is turned
+into that on the way in, so that replay holds observations as they came.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from gymnasium.spaces import Discrete
 from jaxtyping import Array, Float, PyTree, Shaped
@@ -18,7 +17,7 @@ from surefoot.networks import heads, minatar_cnn, minatar_heads, mlp, orthogonal
 from surefoot.types import MakeNetwork, Network, Observations, RandomKey, UserError, one_line
 
 CustomNetwork = Callable[[RandomKey, int], Network]
-"""A user's own: from a key and a number of outputs to a module that maps one observation to as many numbers."""
+"""A user's own: from a key and a number of outputs to a module that maps an observation to them."""
 
 DEFAULT_WIDTHS = (64, 64)
 SMALLEST_IMAGE = 3

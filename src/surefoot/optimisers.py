@@ -10,7 +10,7 @@ from jaxtyping import Array, Int, PyTree
 class AdamState(NamedTuple):
     """Adam's moments, by names of our own: checkpoints outlive Optax's."""
 
-    count: Int[Array, ""]
+    steps: Int[Array, ""]
     mean: PyTree
     square: PyTree
 
@@ -24,7 +24,7 @@ def adam(learning_rate: float, *, epsilon: float = 1e-8) -> optax.GradientTransf
 
     def update(updates: PyTree, state: AdamState, params: PyTree = None) -> tuple[PyTree, AdamState]:
         with jax.numpy_dtype_promotion("standard"):
-            theirs = optax.ScaleByAdamState(state.count, state.mean, state.square)
+            theirs = optax.ScaleByAdamState(state.steps, state.mean, state.square)
             directions, after = moments.update(updates, theirs, params)
             return jax.tree.map(lambda each: -learning_rate * each, directions), _ours(after)
 

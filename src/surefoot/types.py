@@ -34,7 +34,7 @@ def one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {says[0]}" if says else type(error).__name__
 
 
-class EnvironmentFault(UserError):
+class FaultyEnvironmentError(UserError):
     """An environment broke its contract; the text names it, the episode and the step."""
 
 

@@ -71,7 +71,11 @@ def pair_of(name, key, width):
 
 
 def arrays(tree):
-    return [np.asarray(leaf) for leaf in jax.tree.leaves(tree) if not jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)]
+    return [
+        np.asarray(leaf)
+        for leaf in jax.tree.leaves(tree)
+        if not jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    ]
 
 
 @pytest.mark.parametrize("name", list(AGENTS))

@@ -129,7 +129,7 @@ def assemble(
 
     return Agent(
         init=start,
-        observe=lambda learner, obs: learner,
+        observe=lambda learner, _: learner,
         update=update,
         loss=lambda learner, batch, data_count, key: loss(
             learner.params, learner.target, learner.prior, batch, data_count, key

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from surefoot.agents.base import ChanceLearning, accept, assemble, epsilon_schedule, of_actions
-from surefoot.losses import bellman_target, huber
 from surefoot.architectures import Architecture
+from surefoot.losses import bellman_target, huber
 from surefoot.policies import epsilon_greedy, one_member, vote
 from surefoot.types import Agent, Beliefs, RandomKey, Scalar, Transition
 

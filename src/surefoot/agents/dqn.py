@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from surefoot.agents.base import ChanceLearning, assemble, epsilon_schedule, of_actions
-from surefoot.losses import bellman_target, huber
 from surefoot.architectures import Architecture
+from surefoot.losses import bellman_target, huber
 from surefoot.policies import epsilon_greedy, greedy
 from surefoot.types import Agent, Beliefs, RandomKey, Scalar, Transition
 

@@ -16,7 +16,7 @@ SMALLEST_VARIANCE = 1e-8
 class Moments(NamedTuple):
     """Of all observations so far, feature by feature."""
 
-    count: Scalar
+    seen: Scalar
     mean: Float[Array, "*obs"]
     squares: Float[Array, "*obs"]
     """Sum of squared distances from the mean."""
@@ -31,15 +31,15 @@ class Normalised(NamedTuple):
 
 def include(moments: Moments, obs: Array) -> Moments:
     """Moments with one more observation (Welford)."""
-    count = moments.count + 1
+    seen = moments.seen + 1
     distance = obs.astype(moments.mean.dtype) - moments.mean
-    mean = moments.mean + distance / count
-    return Moments(count, mean, moments.squares + distance * (obs.astype(mean.dtype) - mean))
+    mean = moments.mean + distance / seen
+    return Moments(seen, mean, moments.squares + distance * (obs.astype(mean.dtype) - mean))
 
 
 def scale(moments: Moments, obs: Array) -> Array:
     """An observation, or a batch of them, in standard deviations from the mean."""
-    variance = moments.squares / jnp.maximum(moments.count, 1)
+    variance = moments.squares / jnp.maximum(moments.seen, 1)
     mean, sd = (
         jnp.broadcast_to(each, obs.shape)
         for each in (moments.mean, jnp.sqrt(jnp.maximum(variance, SMALLEST_VARIANCE)))

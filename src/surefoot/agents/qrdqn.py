@@ -15,9 +15,9 @@ from surefoot.agents.base import (
     of_actions,
     quantile_targets,
 )
+from surefoot.architectures import Architecture
 from surefoot.estimators import quantile_variance
 from surefoot.losses import LEVELS, quantile_loss
-from surefoot.architectures import Architecture
 from surefoot.policies import epsilon_greedy, greedy
 from surefoot.types import Agent, Beliefs, RandomKey, Scalar, Transition
 

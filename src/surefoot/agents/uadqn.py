@@ -8,9 +8,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from surefoot.agents.base import Learning, accept, assemble, of_actions, quantile_targets
+from surefoot.architectures import Architecture
 from surefoot.estimators import decompose, quantile_variance
 from surefoot.losses import LEVELS, quantile_loss
-from surefoot.architectures import Architecture
 from surefoot.policies import NOISE, risk_averse, thompson
 from surefoot.posteriors import anchored
 from surefoot.types import Agent, Beliefs, RandomKey, Scalar, Transition

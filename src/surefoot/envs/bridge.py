@@ -32,6 +32,7 @@ class GymnasiumEnvironment(gymnasium.Env[NDArray[Any], Any]):
     ) -> None:
         if render_mode is not None and render_mode not in renders:
             raise UserError(f"render_mode: got {render_mode}, accepted: {', '.join(renders)}")
+        self.environment = environment
         self.observation_space = environment.observation_space
         self.action_space = environment.action_space
         self.render_mode = render_mode

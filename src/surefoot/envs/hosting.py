@@ -1,7 +1,6 @@
-"""Gymnasium environments from outside: found by name, asked for what we can learn from, and checked at each step."""
+"""Gymnasium environments from outside: found by name, and checked at every step."""
 
 import difflib
-import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -11,7 +10,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from surefoot.types import EnvironmentFault, Observations, UserError, one_line
+from surefoot.types import FaultyEnvironmentError, Observations, UserError, one_line
 
 GymnasiumEnv = gymnasium.Env[Any, Any]
 
@@ -78,7 +77,7 @@ class Checked(NamedTuple):
 
 
 class CheckedEnvironment:
-    """An environment whose every answer is checked; a bad one raises `EnvironmentFault`.
+    """An environment whose every answer is checked; a bad one raises `FaultyEnvironmentError`.
 
     Observations come out as copies of their own, in a dtype that JAX stores.
     """
@@ -131,8 +130,10 @@ class CheckedEnvironment:
         """Let the environment free what it holds."""
         self.env.close()
 
-    def _fault(self, wrong: str) -> EnvironmentFault:
-        return EnvironmentFault(f"{self.name}, episode {self.episode}, step {self.step_number}: {wrong}")
+    def _fault(self, wrong: str) -> FaultyEnvironmentError:
+        return FaultyEnvironmentError(
+            f"{self.name}, episode {self.episode}, step {self.step_number}: {wrong}"
+        )
 
     def _accept_box(self, obs: Any) -> NDArray[Any]:
         space = self.observation_space
@@ -150,10 +151,10 @@ class CheckedEnvironment:
 
     def _accept_dtype(self, dtype: np.dtype[Any]) -> None:
         """Hold an environment to the dtype of its first observation, if that is of its space's kind."""
-        declared = self.observation_space.dtype
-        fits = declared is not None and np.can_cast(dtype, declared, "same_kind")
-        if self._dtype is not None or not fits:
-            raise self._fault(f"observation has dtype {dtype}, accepted: {self._dtype or declared}")
+        declared = np.dtype(self.observation_space.dtype)
+        if self._dtype is not None or not np.can_cast(dtype, declared, "same_kind"):
+            accepted = self._dtype or declared
+            raise self._fault(f"observation has dtype {dtype}, accepted: {accepted}")
         self._dtype = dtype
 
     def _accept_discrete(self, obs: Any) -> NDArray[Any]:
@@ -163,9 +164,7 @@ class CheckedEnvironment:
         if not whole or not space.start <= obs < space.start + space.n:
             last = space.start + space.n - 1
             what = f"{obs} ({_form(obs)})"
-            raise self._fault(
-                f"observation is {what}, accepted: whole numbers from {space.start} to {last}"
-            )
+            raise self._fault(f"observation is {what}, accepted: whole numbers from {space.start} to {last}")
         return np.asarray(obs, self._stored)
 
     def _accept_reward(self, reward: Any) -> float:

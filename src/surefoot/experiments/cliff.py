@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.agents import qrdqn, uadqn
+from surefoot.architectures import mlp_architecture
 from surefoot.claims import Claim, above, below, between, claim
 from surefoot.envs import windy_cliff
 from surefoot.experiments.base import (
@@ -24,7 +25,6 @@ from surefoot.experiments.base import (
 )
 from surefoot.experiments.processes import run_all
 from surefoot.figures import cliff as figure
-from surefoot.architectures import mlp_architecture
 from surefoot.statistics import Estimate, fraction_estimate, mean_estimate
 from surefoot.training import compiled
 from surefoot.training.evaluation import Inspect, make_inspector

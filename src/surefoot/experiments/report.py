@@ -2,20 +2,17 @@
 
 import csv
 import json
-import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict
-from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
-import jax
-
-import surefoot
 from surefoot.claims import Claim
 from surefoot.experiments.base import Experiment, Outcome, Settings, Table
 from surefoot.figures import style
+from surefoot.runs.directory import new_directory
+from surefoot.runs.provenance import provenance
 from surefoot.types import UserError
 
 SUMMARY = "summary.json"
@@ -31,7 +28,7 @@ def file_names(experiment: Experiment) -> list[str]:
 def choose_directory(experiment: Experiment, out: Path | None, *, overwrite: bool) -> Path:
     """A directory for the results, made now so that a bad choice fails before the work."""
     if out is None:
-        return _new_directory(experiment.name)
+        return new_directory(HOME, experiment.name)
     taken = [name for name in file_names(experiment) if (out / name).exists()]
     if taken and not overwrite:
         raise UserError(
@@ -46,20 +43,6 @@ def choose_directory(experiment: Experiment, out: Path | None, *, overwrite: boo
             f"--out: got {out}, accepted: a directory that can be written ({error.strerror})"
         ) from error
     return out
-
-
-def _new_directory(name: str) -> Path:
-    """The first free one of `name`, `name-2`, ...; of two runs that start at once, each gets its own."""
-    for number in count(1):
-        directory = HOME / (name if number == 1 else f"{name}-{number}")
-        try:
-            directory.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise UserError(f"--out: could not make {directory} ({error.strerror}); name another") from error
-        return directory
-    raise AssertionError("numbers do not end")
 
 
 def write(experiment: Experiment, settings: Settings, outcome: Outcome, directory: Path) -> list[Path]:
@@ -89,20 +72,8 @@ def summary(experiment: Experiment, settings: Settings, claims: Sequence[Claim])
         "steps": settings.steps,
         "claims": [each.as_json() for each in claims],
         "settings": asdict(settings),
-        "version": surefoot.__version__,
-        "revision": _revision(),
-        "device": jax.default_backend(),
+        **provenance(),
     }
-
-
-def _revision() -> str | None:
-    """The git revision of the source, where it is a checkout."""
-    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"]
-    try:
-        found = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return found.stdout.strip()
 
 
 def _write_csv(path: Path, table: Table) -> None:

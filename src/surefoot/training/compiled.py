@@ -112,4 +112,10 @@ def make(agent: Agent, environment: Environment, config: Learning, width: Width 
                 state = renew_target(state)
         return Advanced(state, joined(records, time_axis))
 
-    return Driver(jax.jit(lift(init)), jax.jit(lift(restart), donate_argnums=0), advance)
+    return Driver(
+        init=jax.jit(lift(init)),
+        restart=jax.jit(lift(restart), donate_argnums=0),
+        advance=advance,
+        reopen=lambda state: state,
+        example=lambda key: environment.reset(key)[0],
+    )

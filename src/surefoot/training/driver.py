@@ -9,7 +9,7 @@ import numpy as np
 
 from surefoot.agents.base import Learning
 from surefoot.training.step import Record
-from surefoot.types import EnvironmentFault, RandomKey
+from surefoot.types import FaultyEnvironmentError, RandomKey
 
 LONGEST = 1_000
 """Steps whose records fit into one room on the device."""
@@ -29,7 +29,7 @@ class Advanced(NamedTuple):
     state: Any
     record: Record
     """Of the steps that were made (NumPy): fewer than asked for after a stop or a fault."""
-    fault: EnvironmentFault | None = None
+    fault: FaultyEnvironmentError | None = None
     """What the environment did wrong; the run ends before that step."""
 
 
@@ -40,11 +40,15 @@ class Driver(NamedTuple):
     - `restart(state)`: the same run at the beginning of a new episode, perhaps of another environment.
     - `advance(state, count, stop)`: the run `count` steps later, or fewer. The state that went in is
       used up. However a run is cut into calls, it ends the same.
+    - `reopen(state)`: a state from a checkpoint, the environment brought back to where it was.
+    - `example(key)`: something like what stands in a state beside the run.
     """
 
     init: Callable[[RandomKey], Any]
     restart: Callable[[Any], Any]
     advance: Callable[..., Advanced]
+    reopen: Callable[[Any], Any]
+    example: Callable[[RandomKey], Any]
 
 
 def require_steps(count: int) -> None:

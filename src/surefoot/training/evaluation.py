@@ -39,7 +39,9 @@ def make_inspector(agent: Agent) -> Inspect:
     ) -> tuple[Beliefs, Any]:
         if risk_aversion is None:
             return as_it_is(params, obs, key)
-        return averse(params, obs, key, np.asarray(risk_aversion, obs.dtype if obs.dtype.kind == "f" else float))
+        return averse(
+            params, obs, key, np.asarray(risk_aversion, obs.dtype if obs.dtype.kind == "f" else float)
+        )
 
     return inspect
 
@@ -62,12 +64,14 @@ def evaluate(
     episodes: int,
     seed: int,
     stream: int,
+    *,
+    first: int = 0,
     after_episode: Callable[[], None] = lambda: None,
 ) -> Evaluation:
-    """Play episodes, each seeded by its number in a stream."""
+    """Play episodes, each seeded by its number in a stream, from `first` on."""
     returns, lengths = np.zeros(episodes), np.zeros(episodes, np.int64)
     for episode in range(episodes):
-        obs, over = environment.reset(episode_seed(seed, stream, episode)), False
+        obs, over = environment.reset(episode_seed(seed, stream, first + episode)), False
         while not over:
             found = environment.step(act(obs))
             obs, over = found.obs, found.terminated or found.truncated

@@ -1,9 +1,11 @@
 """The hosted driver: any Gymnasium environment, one call into a compiled program per step.
 
-The program takes the environment's answer, learns, and chooses the next action: the step of the compiled driver,
-cut where the environment stands.
+The program takes the environment's answer, learns, and chooses the next action: the step of the compiled
+driver, cut where the environment stands.
 """
 
+import warnings
+import zlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -32,7 +34,7 @@ from surefoot.training.driver import (
 from surefoot.training.packing import packing_of
 from surefoot.training.seeds import Stream, episode_seed
 from surefoot.training.step import Answer, Choice, Record, Run
-from surefoot.types import Agent, EnvironmentFault, RandomKey
+from surefoot.types import Agent, FaultyEnvironmentError, RandomKey
 
 
 class Playing(NamedTuple):
@@ -40,6 +42,8 @@ class Playing(NamedTuple):
 
     number: int
     actions: list[int]
+    trace: int
+    """Checksum of the observations so far."""
 
 
 class HostedRun(NamedTuple):
@@ -93,19 +97,21 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
     def empty_room() -> Record:
         run, choice = jax.eval_shape(begin, jax.random.key(0), shown(example))
         gain, length = run.episode.gain, run.episode.length
-        return room_for(Record(choice, gain, choice.nongreedy, gain, length, {}))
+        return room_for(Record(choice, gain, choice.nongreedy, choice.nongreedy, gain, length, {}))
 
     def reset(number: int) -> tuple[NDArray[Any], Playing]:
         obs = environment.reset(episode_seed(seed, Stream.TRAINING, number))
-        return obs, Playing(number, [])
+        return obs, Playing(number, [], zlib.crc32(obs.data))
 
     def init(key: RandomKey) -> HostedRun:
         obs, playing = reset(0)
-        return HostedRun(*begin(key, obs), playing)
+        run, choice = begin(key, obs)
+        return HostedRun(run, choice, playing)
 
     def restart(state: HostedRun) -> HostedRun:
         obs, playing = reset(state.playing.number + 1)
-        return HostedRun(*begin_again(state.run, obs), playing)
+        run, choice = begin_again(state.run, obs)
+        return HostedRun(run, choice, playing)
 
     def advance(state: HostedRun, count: int, stop: Stop = never) -> Advanced:
         require_steps(count)
@@ -114,7 +120,7 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
         packed = to_list(run)
         end = now + count
         records: list[Record] = []
-        fault: EnvironmentFault | None = None
+        fault: FaultyEnvironmentError | None = None
         halted = False
         while now < end and not halted:
             first, until = now, next_boundary(now, end, config)
@@ -126,11 +132,10 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
                     found = environment.step(action)
                     over = found.terminated or found.truncated
                     onward, following = reset(playing.number + 1) if over else (found.obs, playing)
-                except EnvironmentFault as error:
+                except FaultyEnvironmentError as error:
                     fault = error
                     break
-                playing.actions.append(action)
-                playing = following
+                playing = following if over else _played(playing, action, found.obs)
                 answer = _answer(found, onward)
                 packed, choice, room = one_step(packed, choice, room, np.int32(now - first), answer)
                 infos.append(found.info)
@@ -142,7 +147,35 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
             halted = halted or fault is not None
         return Advanced(HostedRun(to_run(packed), choice, playing), _joined(records), fault)
 
-    return Driver(init, restart, advance)
+    def reopen(state: HostedRun) -> HostedRun:
+        """Play the episode again; where it does not come out the same, begin a new one."""
+        try:
+            _, playing = reset(state.playing.number)
+            for action in state.playing.actions:
+                found = environment.step(action)
+                playing = _played(playing, action, found.obs)
+            same = playing.trace == state.playing.trace
+        except FaultyEnvironmentError:
+            same = False
+        if same:
+            return state
+        warnings.warn(
+            f"{environment.name}: episode {state.playing.number} could not be played again as it was "
+            "(its chance does not follow the seed); a new one begins",
+            stacklevel=2,
+        )
+        return restart(state)
+
+    def example_choice(key: RandomKey) -> Choice:
+        return begin(key, example)[1]
+
+    return Driver(init, restart, advance, reopen, example_choice)
+
+
+def _played(playing: Playing, action: int, obs: NDArray[Any]) -> Playing:
+    # The list grows in place: an episode may be long.
+    playing.actions.append(action)
+    return playing._replace(trace=zlib.crc32(obs.data, playing.trace))
 
 
 def _answer(found: Checked, onward: NDArray[Any]) -> Any:

@@ -1,13 +1,15 @@
 """Trees as plain lists of arrays.
 
-A call into a compiled program spends most of its time on taking trees of modules apart and putting them together,
-and on random keys, which have a slow way in: a loop that makes one call per step keeps its state packed.
+A call into a compiled program spends most of its time on taking trees of modules apart and putting them
+together, and on random keys, which have a slow way in: a loop that makes one call per step keeps its state
+packed.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 
@@ -37,4 +39,4 @@ def pack(tree: PyTree) -> list[Array]:
 
 def is_key(leaf: Any) -> bool:
     """Whether a leaf is a random key."""
-    return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, Shaped
 from surefoot import replay as replays
 from surefoot.agents.base import Learning
 from surefoot.replay import Replay
-from surefoot.types import Action, Agent, Learner, RandomKey, Transition
+from surefoot.types import Action, Agent, Learner, RandomKey, Scalar, Transition
 
 
 class Episode(NamedTuple):
@@ -77,6 +77,8 @@ class Record(NamedTuple):
     reward: Float[Array, ""]
     over: Bool[Array, ""]
     """Whether the episode ended."""
+    terminated: Bool[Array, ""]
+    """Whether it ended by itself, not by an outside time limit."""
     gain: Float[Array, ""]
     """Rewards of the episode so far."""
     length: Int[Array, ""]
@@ -141,8 +143,15 @@ def absorb(
     gain, length = run.episode.gain + answer.reward, run.episode.length + 1
     begun = Episode(keys.episode, jnp.zeros_like(gain), jnp.zeros_like(length))
     episode = select(over, begun, Episode(run.episode.key, gain, length))
-    record = Record(choice, answer.reward, over, gain, length, {})
+    record = Record(choice, answer.reward, over, answer.terminated, gain, length, {})
     return Run(learner, replay, answer.onward, episode, run.step + 1, run.key), record
+
+
+def current_loss(agent: Agent, config: Learning, run: Run) -> Scalar:
+    """The loss on a batch of its own, drawn for the log."""
+    sample_key, loss_key = jax.random.split(restart_key(run))
+    batch = replays.sample(run.replay, sample_key, config.batch_size)
+    return agent.loss(run.learner, batch, run.replay.size.astype(float), loss_key)
 
 
 def select(condition: Any, yes: Any, no: Any) -> Any:

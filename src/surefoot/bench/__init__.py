@@ -1,0 +1,1 @@
+"""The benchmark: ours beside its peers."""
