@@ -6,7 +6,7 @@ BIN := .venv/bin
 PINS := constraints.txt pyproject.toml
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup demo test test-parity check format clean
+.PHONY: setup demo test test-parity bench check format clean
 
 setup: .venv/installed-dev
 
@@ -18,6 +18,9 @@ test: .venv/installed-dev
 
 test-parity: .venv/installed-parity
 	$(BIN)/python -m pytest tests/parity
+
+bench: .venv/installed-bench
+	$(BIN)/surefoot bench
 
 check: .venv/installed-dev
 	$(BIN)/ruff format --check .
@@ -49,3 +52,7 @@ clean:
 .venv/installed-parity: .venv/installed-dev
 	$(INSTALL) --editable '.[dev,parity]'
 	@touch $@
+
+.venv/installed-bench: $(PINS) | .venv/bin/python
+	$(INSTALL) --editable '.[bench]'
+	@touch .venv/installed $@

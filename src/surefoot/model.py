@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import jax
 import numpy as np
@@ -25,6 +25,8 @@ from surefoot.training import evaluation
 from surefoot.training.evaluation import Evaluation
 from surefoot.training.seeds import Stream
 from surefoot.types import Beliefs, UserError
+
+AModel = TypeVar("AModel", bound="Model")
 
 
 class Progress(NamedTuple):
@@ -208,7 +210,7 @@ class Model:
     # Learning.
 
     def learn(
-        self,
+        self: AModel,
         total_timesteps: int,
         *,
         env: AnyEnvironment | None = None,
@@ -220,7 +222,7 @@ class Model:
         callbacks: Callback | Sequence[Callback] = (),
         loggers: Sequence[Logger] = (),
         progress: bool = True,
-    ) -> Self:
+    ) -> AModel:
         """Train for this many steps; called again, go on.
 
         Args:
@@ -340,7 +342,13 @@ class Model:
             raise UserError(f"save: could not write {path} ({error.strerror})") from error
 
     @classmethod
-    def load(cls, path: str | Path, env: AnyEnvironment | None = None, *, network: AnyNetwork = None) -> Self:
+    def load(
+        cls: type[AModel],
+        path: str | Path,
+        env: AnyEnvironment | None = None,
+        *,
+        network: AnyNetwork = None,
+    ) -> AModel:
         """A model that was saved, or the best one of a run; see `surefoot.load`."""
         model = load(path, env, network=network)
         if not isinstance(model, cls):

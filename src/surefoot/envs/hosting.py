@@ -82,10 +82,11 @@ class CheckedEnvironment:
     Observations come out as copies of their own, in a dtype that JAX stores.
     """
 
-    def __init__(self, env: GymnasiumEnv, name: str) -> None:
+    def __init__(self, env: Any, name: str) -> None:
         if isinstance(env, gymnasium.vector.VectorEnv):
             raise UserError(f"env: {name} is a vector of environments, accepted: a single one")
-        self.env, self.name = env, name
+        self.env: GymnasiumEnv = env
+        self.name = name
         self.observation_space = observations_of(name, env.observation_space)
         self.action_space = actions_of(name, env.action_space)
         self.episode, self.step_number = 0, 0
@@ -112,6 +113,10 @@ class CheckedEnvironment:
             found: Any = self.env.step(action + self._first_action)
         except Exception as error:
             raise self._fault(f"step raised {one_line(error)}") from error
+        return self.accept(found)
+
+    def accept(self, found: Any) -> Checked:
+        """What a step returned, if nothing is wrong with it."""
         if not (isinstance(found, tuple) and len(found) == 5):
             accepted = "(observation, reward, terminated, truncated, info)"
             raise self._fault(f"step returned {_form(found)}, accepted: {accepted}")
@@ -141,10 +146,14 @@ class CheckedEnvironment:
             raise self._fault(f"observation is {_form(obs)}, accepted: an array {space.shape} {space.dtype}")
         if obs.shape != space.shape:
             raise self._fault(f"observation has shape {obs.shape}, accepted: {space.shape}")
-        if obs.dtype != self._dtype:
+        if self._dtype is None or obs.dtype != self._dtype:  # NumPy takes None for a dtype of its own.
             self._accept_dtype(obs.dtype)
         # A copy: an environment may write its next observation into the same memory.
-        copied = np.array(obs, self._stored)
+        if obs.dtype == self._stored:
+            copied = np.array(obs)
+        else:
+            with np.errstate(over="ignore"):  # What does not fit becomes infinite, and is refused.
+                copied = np.array(obs, self._stored)
         if copied.dtype.kind == "f" and not np.isfinite(copied).all():
             raise self._fault("observation has NaN or infinite numbers, accepted: finite ones")
         return copied
@@ -152,7 +161,7 @@ class CheckedEnvironment:
     def _accept_dtype(self, dtype: np.dtype[Any]) -> None:
         """Hold an environment to the dtype of its first observation, if that is of its space's kind."""
         declared = np.dtype(self.observation_space.dtype)
-        if self._dtype is not None or not np.can_cast(dtype, declared, "same_kind"):
+        if self._dtype is not None or dtype.kind != declared.kind:
             accepted = self._dtype or declared
             raise self._fault(f"observation has dtype {dtype}, accepted: {accepted}")
         self._dtype = dtype

@@ -35,13 +35,12 @@ def make_inspector(agent: Agent) -> Inspect:
     averse = jax.jit(lambda params, obs, key, aversion: by(risk_averse(aversion), params, obs, key))
 
     def inspect(
-        params: PyTree, obs: Array, key: RandomKey, risk_aversion: float | None = None
+        params: PyTree, obs: Any, key: RandomKey, risk_aversion: float | None = None
     ) -> tuple[Beliefs, Any]:
         if risk_aversion is None:
             return as_it_is(params, obs, key)
-        return averse(
-            params, obs, key, np.asarray(risk_aversion, obs.dtype if obs.dtype.kind == "f" else float)
-        )
+        # An argument of the program, not a constant in it: another attitude compiles nothing.
+        return averse(params, obs, key, np.asarray(risk_aversion, jax.dtypes.canonicalize_dtype(float)))
 
     return inspect
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from surefoot.agents import AGENTS, bootstrapped, qrdqn, uadqn
-from surefoot.estimators import aleatoric_variance, epistemic_variance
 from surefoot.architectures import minatar_architecture, mlp_architecture
+from surefoot.estimators import aleatoric_variance, epistemic_variance
 from surefoot.types import Transition, UserError
 
 KEY = jax.random.key(0)

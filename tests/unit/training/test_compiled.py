@@ -9,8 +9,8 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 
 from surefoot.agents import AGENTS
-from surefoot.envs import windy_cliff
 from surefoot.architectures import mlp_architecture
+from surefoot.envs import windy_cliff
 from surefoot.training import compiled
 from surefoot.types import Environment, EnvironmentStep
 

@@ -1,11 +1,8 @@
-"""The command `surefoot`."""
+"""`surefoot reproduce`: an experiment of the paper, and its claims judged."""
 
 import contextlib
-import io
-import os
 import sys
 from collections.abc import Callable, Generator, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,97 +12,25 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-import surefoot
 from surefoot.claims import Claim, Verdict
+from surefoot.cli.exits import CLAIM_NOT_MET, OK
 from surefoot.experiments import EXPERIMENTS, report
 from surefoot.experiments.base import Advance, Experiment, Settings, judged
-from surefoot.types import Interval, UserError
+from surefoot.types import Interval
 
-DESCRIPTION = (
-    "Reinforcement learning agents that know what they have not learned yet, "
-    "and what can never be known in advance. surefoot --version tells the version."
-)
 COLORS = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow"}
 
 TABLE_WIDTH = 100
 """Columns that the table of claims needs; a narrower terminal gets a list."""
 
-OK, CLAIM_NOT_MET, MISUSE, INTERRUPTED = 0, 1, 2, 130
 
-
-def main() -> None:
-    """Run the command and leave with its exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that knows no ± is no reason to fail after the work.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
-    sys.exit(run(sys.argv[1:]))
-
-
-def run(args: list[str]) -> int:
-    """Run the command; a user's mistake is one line on standard error."""
-    if args[:1] == ["--version"]:
-        Console().print(f"surefoot {surefoot.__version__}", highlight=False)
-        return OK
-    try:
-        return _parse(args or ["--help"])()
-    except UserError as error:
-        sys.stderr.write(f"surefoot: {error}\n")
-        return MISUSE
-    except KeyboardInterrupt:
-        sys.stderr.write("surefoot: interrupted\n")
-        return INTERRUPTED
-
-
-def _parse(args: Sequence[str]) -> Callable[[], int]:
-    """The command that the arguments name, ready to run."""
+def commands() -> tyro.extras.SubcommandApp:
+    """A command for each experiment."""
     experiments = tyro.extras.SubcommandApp()
     for experiment in EXPERIMENTS.values():
         register = experiments.command(name=experiment.name, help=experiment.title)
         register(_reproduction(experiment))
-    commands = tyro.extras.SubcommandApp()
-    commands.command(
-        experiments,
-        name="reproduce",
-        help="Repeat an experiment of the paper and judge its claims.",
-    )
-    messages = io.StringIO()
-    try:
-        with contextlib.redirect_stderr(messages), _wide_unless_help(args):
-            return commands.cli(
-                args=args,
-                prog="surefoot",
-                description=DESCRIPTION,
-                config=(tyro.conf.FlagCreatePairsOff,),
-            )
-    except SystemExit as stop:
-        if stop.code == MISUSE:
-            raise UserError(_one_line(messages.getvalue())) from None
-        raise
-
-
-@contextlib.contextmanager
-def _wide_unless_help(args: Sequence[str]) -> Generator[None]:
-    """Let tyro's messages, from which one line is made, wrap at no width; help keeps the terminal's."""
-    before = os.environ.get("COLUMNS")
-    if not {"--help", "-h"} & set(args):
-        os.environ["COLUMNS"] = "1000"
-    try:
-        yield
-    finally:
-        os.environ.pop("COLUMNS", None)
-        if before is not None:
-            os.environ["COLUMNS"] = before
-
-
-def _one_line(box: str) -> str:
-    """What tyro says is wrong and what it offers instead, out of the box that it draws around them."""
-    _title, *lines = (line.strip("│╭╮╰╯|+ ") for line in box.strip().splitlines())
-    parts = [list(part) for text, part in groupby(lines, lambda line: line.strip("─-") != "") if text]
-    wrong, offer = parts[0], parts[1] if len(parts) > 1 else []
-    # An offer is a line, or a heading and what it heads.
-    offer = offer[: 2 if offer and offer[0].endswith(":") else 1]
-    return "; ".join(" ".join(part).rstrip(".") for part in (wrong, offer) if part)
+    return experiments
 
 
 def _reproduction(experiment: Experiment) -> Callable[..., Callable[[], int]]:

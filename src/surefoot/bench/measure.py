@@ -1,0 +1,66 @@
+"""Speeds side by side: contenders take turns, so that a noisy machine is noisy for all of them."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Contender(NamedTuple):
+    """Something that makes steps."""
+
+    name: str
+    make_steps: Callable[[int], None]
+
+
+class Speed(NamedTuple):
+    """What a contender did."""
+
+    name: str
+    steps_per_second: float
+    """Median over rounds."""
+    rounds: list[float]
+
+    def against(self, other: "Speed") -> float:
+        """How many times as fast as another: the median of the rounds' ratios."""
+        return float(np.median(np.array(self.rounds) / np.array(other.rounds)))
+
+
+def pin_to_one_core() -> int | None:
+    """Keep this process, and the threads that it starts from now on, on one core."""
+    if not hasattr(os, "sched_setaffinity"):
+        return None
+    core = max(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {core})
+    return core
+
+
+def alternate(
+    contenders: Sequence[Contender],
+    *,
+    steps: int,
+    rounds: int,
+    after_round: Callable[[], None] = lambda: None,
+) -> list[Speed]:
+    """Let contenders take turns of so many steps; before, each has warmed up."""
+    found: dict[str, list[float]] = {contender.name: [] for contender in contenders}
+    for _ in range(rounds):
+        for name, make_steps in contenders:
+            begun = time.perf_counter()
+            make_steps(steps)
+            found[name].append(steps / (time.perf_counter() - begun))
+        after_round()
+    return [Speed(name, float(np.median(speeds)), speeds) for name, speeds in found.items()]
+
+
+def seconds_per_call(function: Callable[[], object], calls: int = 2_000, rounds: int = 15) -> float:
+    """How long one call takes: the median over rounds."""
+    times: list[float] = []
+    for _ in range(rounds):
+        begun = time.perf_counter()
+        for _ in range(calls):
+            function()
+        times.append((time.perf_counter() - begun) / calls)
+    return float(np.median(times))

@@ -1,0 +1,64 @@
+"""The command `surefoot`."""
+
+import io
+import sys
+from collections.abc import Callable, Sequence
+
+import tyro
+from rich.console import Console
+
+import surefoot
+from surefoot.cli import bench, evaluate, reproduce, runs, train
+from surefoot.cli.exits import INTERRUPTED, MISUSE, OK
+from surefoot.cli.messages import errors_as_one_line
+from surefoot.types import UserError
+
+DESCRIPTION = (
+    "Reinforcement learning agents that know what they have not learned yet, "
+    "and what can never be known in advance. surefoot --version tells the version."
+)
+
+
+def main() -> None:
+    """Run the command and leave with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that knows no ± is no reason to fail after the work.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(args: list[str]) -> int:
+    """Run the command; a user's mistake is one line on standard error."""
+    if args[:1] == ["--version"]:
+        Console().print(f"surefoot {surefoot.__version__}", highlight=False)
+        return OK
+    try:
+        return _parse(args or ["--help"])()
+    except UserError as error:
+        sys.stderr.write(f"surefoot: {error}\n")
+        return MISUSE
+    except KeyboardInterrupt:
+        sys.stderr.write("surefoot: interrupted\n")
+        return INTERRUPTED
+
+
+def _parse(args: Sequence[str]) -> Callable[[], int]:
+    """The command that the arguments name, ready to run."""
+    commands = tyro.extras.SubcommandApp()
+    commands.command(name="train", help="Train an agent in an environment.")(train.command_for(args))
+    commands.command(name="evaluate", help="Play episodes with a trained agent.")(evaluate.command)
+    commands.command(name="runs", help="List runs.")(runs.command)
+    commands.command(
+        reproduce.commands(),
+        name="reproduce",
+        help="Repeat an experiment of the paper and judge its claims.",
+    )
+    commands.command(name="bench", help="Measure speed, ours beside its peers'.")(bench.command)
+    with errors_as_one_line(args):
+        return commands.cli(
+            args=args,
+            prog="surefoot",
+            description=DESCRIPTION,
+            config=(tyro.conf.FlagCreatePairsOff,),
+        )

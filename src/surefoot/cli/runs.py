@@ -1,0 +1,50 @@
+"""`surefoot runs`."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from surefoot.cli.exits import OK
+from surefoot.cli.train import HOME
+from surefoot.runs.directory import Summary, summaries
+from surefoot.types import UserError
+
+
+def command(
+    home: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")] = HOME,
+) -> Callable[[], int]:
+    """List the runs in a directory and below.
+
+    Args:
+        home: The directory.
+    """
+
+    def list_runs() -> int:
+        if not home.is_dir():
+            raise UserError(f"runs: got {home}, accepted: a directory with runs (surefoot train makes them)")
+        found = list(summaries(home))
+        # A file has no width of its own; rich would take it for a narrow terminal.
+        console = Console(width=None if sys.stdout.isatty() else 160)
+        console.print(_table(found) if found else f"{home}: no runs", markup=False)
+        return OK
+
+    return list_runs
+
+
+def _table(found: list[Summary]) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("run", "environment", "agent"):
+        table.add_column(name, overflow="fold")
+    for name in ("seed", "steps", "of", "return", "best evaluation"):
+        table.add_column(name, justify="right")
+    for each in found:
+        numbers = (f"{each.seed}", f"{each.step:,}", f"{each.steps:,}")
+        returns = ("" if value is None else f"{value:.4g}" for value in (each.episode_return, each.best))
+        table.add_row(str(each.directory), each.environment, each.agent, *numbers, *returns)
+    return table

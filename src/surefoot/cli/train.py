@@ -1,0 +1,175 @@
+"""`surefoot train`."""
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+from rich.console import Console
+
+from surefoot.agents import AGENTS
+from surefoot.agents.base import Learning
+from surefoot.agents.presets import PRESETS, preset_for, settings_of
+from surefoot.cli.exits import OK
+from surefoot.cli.messages import errors_as_one_line
+from surefoot.envs.place import place_of
+from surefoot.model import MODELS
+from surefoot.runs.directory import new_directory, summary_of
+from surefoot.types import UserError
+
+HOME = Path("runs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Train:
+    """What to train, where, and how it is watched."""
+
+    env: str
+    """Gymnasium id; package.module:Id-v0 imports the module that registers it."""
+    agent: str = "uadqn"
+    """dqn, qrdqn, bootstrapped or uadqn."""
+    steps: int = 50_000
+    """Steps of the environment."""
+    seed: int = 0
+    """Of everything that is left to chance."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
+    """A new directory for the run; by default one in runs/."""
+    env_kwargs: Annotated[str, tyro.conf.arg(metavar="JSON")] = "{}"
+    """Parameters of the environment, as a JSON object."""
+    preset: str | None = None
+    """Settings for a kind of task: control or minatar; by default what suits the observations."""
+    network: Annotated[str | None, tyro.conf.arg(metavar="NETWORK")] = None
+    """mlp:64,64 (widths of layers) or minatar; by default what suits the observations."""
+    normalise: bool = False
+    """See vectors through their running mean and variance."""
+    risk: Annotated[str | None, tyro.conf.arg(metavar="RISK")] = None
+    """Attitude to risk: mean, or mean-sd:LAMBDA; --risk-aversion LAMBDA is short for it."""
+    driver: Literal["auto", "compiled", "hosted"] = "auto"
+    """Who drives the environment: JAX (Surefoot's own), or Gymnasium."""
+    eval_every: int = 5_000
+    """Steps between evaluations without exploring; the best model is kept."""
+    eval_episodes: int = 10
+    """Episodes per evaluation."""
+    log_every: int = 1_000
+    """Steps between entries of the log."""
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        for name in ("steps", "eval_every", "eval_episodes", "log_every"):
+            if getattr(self, name) < 1:
+                flag = "--" + name.replace("_", "-")
+                raise UserError(f"{flag}: got {getattr(self, name)}, accepted: whole numbers from 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Peek:
+    """What decides which other settings there are, and their defaults."""
+
+    env: str | None = None
+    agent: str = "uadqn"
+    preset: str | None = None
+    env_kwargs: str = "{}"
+
+
+def command_for(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
+    """The command, with the settings of the agent that the arguments name and its preset's values."""
+    settings = _defaults(args) if args[:1] == ["train"] else settings_of("uadqn", "control", {})
+
+    def command(what: Any, settings: Any) -> Callable[[], int]:
+        """Train an agent in an environment. The agent's settings depend on --agent, their defaults on --env.
+
+        Args:
+            what: What to train.
+            settings: The agent's own settings.
+        """
+        return lambda: train(what, settings)
+
+    command.__annotations__["what"] = Annotated[Train, tyro.conf.arg(name="")]
+    command.__annotations__["settings"] = Annotated[type(settings), tyro.conf.arg(name="")]
+    command.__defaults__ = (settings,)
+    return command
+
+
+def _defaults(args: Sequence[str]) -> Learning:
+    import_from_here()
+    known = [arg for arg in args[1:] if arg not in {"--help", "-h"}]
+    with errors_as_one_line(args):
+        peek, _ = tyro.cli(_Peek, args=known, return_unknown_args=True, prog="surefoot train")
+    if peek.agent not in AGENTS or (peek.preset is not None and peek.preset not in PRESETS):
+        return settings_of(peek.agent, peek.preset or "control", {})  # Raises, saying what is accepted.
+    preset = peek.preset
+    if preset is None and peek.env is not None:
+        place = place_of(peek.env, parameters_from(peek.env_kwargs))
+        preset = preset_for(place.outside.observation_space)
+        place.outside.close()
+    return settings_of(peek.agent, preset or "control", {})
+
+
+def parameters_from(text: str) -> dict[str, Any]:
+    """Parameters of an environment from JSON."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise UserError(f"--env-kwargs: got {text}, accepted: a JSON object, such as '{{\"size\": 8}}'")
+    return found
+
+
+def import_from_here() -> None:
+    """A module in the present directory can be imported, as with `python -m`."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+
+
+def train(what: Train, settings: Learning) -> int:
+    """Train, keep the run on disk, and say how it went."""
+    model = MODELS[what.agent](
+        what.env,
+        network=what.network,
+        preset=what.preset,
+        normalise=what.normalise,
+        seed=what.seed,
+        env_kwargs=parameters_from(what.env_kwargs),
+        driver=what.driver,
+        risk=what.risk,
+        **asdict(settings),
+    )
+    out = what.out or new_directory(HOME, f"{_slug(what.env)}-{what.agent}-seed{what.seed}")
+    try:
+        model.learn(
+            what.steps,
+            out=out,
+            log_every=what.log_every,
+            eval_every=what.eval_every,
+            eval_episodes=what.eval_episodes,
+        )
+    finally:
+        _leave_nothing_empty(out)
+    _say(out)
+    return OK
+
+
+def _slug(env: str) -> str:
+    return env.rsplit(":", 1)[-1].replace("/", "-")
+
+
+def _leave_nothing_empty(out: Path) -> None:
+    if out.is_dir() and not any(out.iterdir()):
+        out.rmdir()
+
+
+def _say(out: Path) -> None:
+    run = summary_of(out)
+    words = [f"{run.step:,} steps"]
+    if run.episode_return is not None:
+        words.append(f"mean return of the last episodes {run.episode_return:.4g}")
+    if run.best is not None:
+        words.append(f"best evaluation {run.best:.4g}")
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(f"{out}: {', '.join(words)}", markup=False)
+    console.print(f"play with it: surefoot evaluate {out}", markup=False)

@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+from gymnasium.spaces import Box, Discrete
+
+from surefoot.agents import AGENTS
+from surefoot.agents.presets import PRESETS, preset_for, settings_of
+from surefoot.types import UserError
+
+
+def test_observations_decide_the_preset():
+    assert preset_for(Box(-1, 1, (4,))) == "control"
+    assert preset_for(Discrete(16)) == "control"
+    assert preset_for(Box(0, 1, (10, 10, 4), bool)) == "minatar"
+    assert preset_for(Box(0, 255, (84, 84), np.uint8)) == "minatar"
+
+
+@pytest.mark.parametrize("name", list(AGENTS))
+@pytest.mark.parametrize("preset", list(PRESETS))
+def test_overrides_come_before_the_preset_and_the_preset_before_the_defaults(name, preset):
+    settings = settings_of(name, preset, {"discount": 0.5})
+    assert settings.discount == 0.5
+    assert settings.batch_size == PRESETS[preset].get("batch_size", AGENTS[name].config().batch_size)
+    assert settings_of(name, "minatar", {}) == AGENTS[name].config()
+
+
+@pytest.mark.parametrize(
+    ("agent", "preset", "overrides", "says"),
+    [
+        ("dqm", "control", {}, "agent: got dqm, accepted: dqn, qrdqn, bootstrapped, uadqn; did you mean dqn"),
+        ("dqn", "atari", {}, "preset: got atari, accepted: control, minatar"),
+        ("dqn", "control", {"quantiles": 3}, "quantiles: no setting of dqn, accepted: adam_epsilon"),
+        ("dqn", "control", {"learning_rat": 3}, "did you mean learning_rate"),
+        ("dqn", "control", {"learning_rate": 0}, "learning_rate: got 0, accepted: numbers above 0"),
+    ],
+)
+def test_a_wrong_name_is_refused_with_what_is_accepted(agent, preset, overrides, says):
+    with pytest.raises(UserError, match=says):
+        settings_of(agent, preset, overrides)
