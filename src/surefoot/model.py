@@ -24,7 +24,7 @@ from surefoot.runs.trainer import Trainer
 from surefoot.training import evaluation
 from surefoot.training.evaluation import Evaluation
 from surefoot.training.seeds import Stream
-from surefoot.types import Beliefs, UserError
+from surefoot.types import Beliefs, UserError, words
 
 AModel = TypeVar("AModel", bound="Model")
 
@@ -304,7 +304,7 @@ class Model:
         for name in ("observation_space", "action_space"):
             mine, other = getattr(self, name), getattr(place.outside, name)
             if mine != other:
-                raise UserError(f"env: {place.name} has {name} {other}, accepted: {mine}")
+                raise UserError(f"env: {place.name} has {name} {words(other)}, accepted: {words(mine)}")
         return place
 
     def _keep_best(

@@ -34,6 +34,11 @@ def one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {says[0]}" if says else type(error).__name__
 
 
+def words(thing: object) -> str:
+    """What a thing says of itself, on one line."""
+    return " ".join(str(thing).split())
+
+
 class FaultyEnvironmentError(UserError):
     """An environment broke its contract; the text names it, the episode and the step."""
 

@@ -11,13 +11,14 @@ from surefoot.architectures import image_shape
 from surefoot.types import Observations, UserError
 
 PRESETS: dict[str, dict[str, Any]] = {
-    # Vectors: tuned on CartPole-v1 for 50,000 steps.
+    # Vectors: chosen on CartPole-v1, by a few runs of 50,000 steps.
     "control": {
-        "learning_rate": 5e-4,
+        "learning_rate": 1e-3,
+        "kappa": 1.0,
         "batch_size": 64,
         "replay_capacity": 50_000,
         "learning_starts": 1_000,
-        "target_period": 250,
+        "target_period": 100,
         "final_epsilon": 0.05,
         "final_epsilon_step": 10_000,
     },

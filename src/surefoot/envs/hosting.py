@@ -10,11 +10,14 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from surefoot.types import FaultyEnvironmentError, Observations, UserError, one_line
+from surefoot.types import FaultyEnvironmentError, Observations, UserError, one_line, words
 
 GymnasiumEnv = gymnasium.Env[Any, Any]
 
 LARGEST_REWARD = float(np.finfo(np.float32).max)
+
+RESET, STEP = "(observation, info)", "(observation, reward, terminated, truncated, info)"
+"""What an environment must return."""
 
 UNKNOWN = (
     gymnasium.error.UnregisteredEnv,  # The name, its namespace or its version.
@@ -63,7 +66,7 @@ def actions_of(name: str, space: Any) -> Discrete:
     """The space of actions, if agents can choose from it."""
     if isinstance(space, Discrete):
         return space
-    raise UserError(f"env: {name} has actions {space}, accepted: Discrete")
+    raise UserError(f"env: {name} has actions {words(space)}, accepted: Discrete")
 
 
 class Checked(NamedTuple):
@@ -101,9 +104,9 @@ class CheckedEnvironment:
         try:
             found: Any = self.env.reset(seed=seed)
         except Exception as error:
-            raise self._fault(f"reset raised {one_line(error)}") from error
+            raise self._fault(f"reset raised {one_line(error)}, accepted: {RESET}") from error
         if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict)):
-            raise self._fault(f"reset returned {_form(found)}, accepted: (observation, info)")
+            raise self._fault(f"reset returned {_form(found)}, accepted: {RESET}")
         return self._accept(found[0])
 
     def step(self, action: int) -> Checked:
@@ -112,14 +115,14 @@ class CheckedEnvironment:
         try:
             found: Any = self.env.step(action + self._first_action)
         except Exception as error:
-            raise self._fault(f"step raised {one_line(error)}") from error
+            # A wrapper that takes a bad tuple apart raises, too.
+            raise self._fault(f"step raised {one_line(error)}, accepted: {STEP}") from error
         return self.accept(found)
 
     def accept(self, found: Any) -> Checked:
         """What a step returned, if nothing is wrong with it."""
         if not (isinstance(found, tuple) and len(found) == 5):
-            accepted = "(observation, reward, terminated, truncated, info)"
-            raise self._fault(f"step returned {_form(found)}, accepted: {accepted}")
+            raise self._fault(f"step returned {_form(found)}, accepted: {STEP}")
         obs, reward, terminated, truncated, info = found
         if not isinstance(info, dict):
             raise self._fault(f"info is {_form(info)}, accepted: a dict")
