@@ -1,5 +1,6 @@
 """The friendly object: an agent, its environment and its experience, to train, ask, save and load."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -25,6 +26,11 @@ from surefoot.training import evaluation
 from surefoot.training.evaluation import Evaluation
 from surefoot.training.seeds import Stream
 from surefoot.types import Beliefs, UserError, words
+
+FIRST_PACE = 200
+"""Steps made at once in the beginning, when programs are compiled."""
+LONGEST_SILENCE = 1.0
+"""Seconds between two signs of life, about."""
 
 AModel = TypeVar("AModel", bound="Model")
 
@@ -257,10 +263,12 @@ class Model:
             request = stack.enter_context(stop_in_order())
             display = Display(title, trainer.step, end, on=progress)
             recorder = stack.enter_context(Recorder(home, loggers, display, trainer.step))
-            fault, go_on = None, True
+            fault, go_on, pace = None, True, FIRST_PACE
             while trainer.step < end and go_on and fault is None and not request():
-                until = _next_stop(trainer.step, end, (log_every, eval_every))
-                episodes, fault = trainer.advance(until, request)
+                begun, before = time.monotonic(), trainer.step
+                until = _next_stop(before, end, (log_every, eval_every))
+                episodes, fault = trainer.advance(min(until, before + pace), request)
+                pace = _pace(trainer.step - before, time.monotonic() - begun)
                 recorder.episodes(episodes)
                 step, scalars = trainer.step, dict[str, float]()
                 if step % log_every == 0 or step == end or fault is not None:
@@ -269,6 +277,7 @@ class Model:
                     trainer.tally.logged()
                 if judge is not None and eval_every and step % eval_every == 0 and fault is None:
                     scalars |= self._keep_best(judge, eval_episodes, step // eval_every, home)
+                recorder.show(step, scalars)
                 if scalars:
                     recorder.scalars(step, scalars)
                     progressed = Progress(self, step, end, scalars)
@@ -413,6 +422,11 @@ def load(path: str | Path, env: AnyEnvironment | None = None, *, network: AnyNet
 def _next_stop(step: int, end: int, every: Sequence[int | None]) -> int:
     """The next step at which there is something to do."""
     return min(end, *((step // each + 1) * each for each in every if each))
+
+
+def _pace(steps: int, seconds: float) -> int:
+    """How many steps to make at once, so that those who watch or want to stop need not wait."""
+    return max(1, int(steps / seconds * LONGEST_SILENCE))
 
 
 def _aversion(risk_aversion: float | None, risk: str | None) -> float | None:
