@@ -3,7 +3,7 @@
 __version__ = "0.1.0"
 
 from surefoot import envs, estimators
-from surefoot.model import DQN, QRDQN, UADQN, BootstrappedDQN, Model, load
+from surefoot.model import DQN, QRDQN, UADQN, BootstrappedDQN, Model, load, resume
 from surefoot.types import Beliefs, UserError
 
 __all__ = [
@@ -18,4 +18,5 @@ __all__ = [
     "envs",
     "estimators",
     "load",
+    "resume",
 ]

@@ -19,7 +19,7 @@ from surefoot.types import MakeNetwork, Network, Observations, RandomKey, UserEr
 CustomNetwork = Callable[[RandomKey, int], Network]
 """A user's own: from a key and a number of outputs to a module that maps an observation to them."""
 
-DEFAULT_WIDTHS = (64, 64)
+DEFAULT_WIDTHS = (128, 128)
 SMALLEST_IMAGE = 3
 """Rows and columns that the convolution needs."""
 

@@ -1,8 +1,10 @@
 """The friendly object: an agent, its environment and its experience, to train, ask, save and load."""
 
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -17,12 +19,14 @@ from surefoot.risk import risk_aversion_of
 from surefoot.runs import checkpoint, directory
 from surefoot.runs.blueprint import AnyNetwork, Blueprint, build, draw_up
 from surefoot.runs.display import Display
-from surefoot.runs.log import Logger, Scalars
+from surefoot.runs.log import NOTHING, Logger, Scalars, rewind
+from surefoot.runs.plan import Plan
 from surefoot.runs.provenance import provenance
 from surefoot.runs.recorder import Recorder
 from surefoot.runs.signals import pass_on, stop_in_order
 from surefoot.runs.trainer import Trainer
 from surefoot.training import evaluation
+from surefoot.training.driver import Stop
 from surefoot.training.evaluation import Evaluation
 from surefoot.training.seeds import Stream
 from surefoot.types import Beliefs, UserError, words
@@ -31,6 +35,8 @@ FIRST_PACE = 200
 """Steps made at once in the beginning, when programs are compiled."""
 LONGEST_SILENCE = 1.0
 """Seconds between two signs of life, about."""
+LONGEST_UNSAVED = 300.0
+"""Seconds between two checkpoints, at most."""
 
 AModel = TypeVar("AModel", bound="Model")
 
@@ -173,13 +179,16 @@ class Model:
         _require_positive(episodes=episodes)
         judge = self._judge(env).outside
         chance = self.blueprint.seed if seed is None else seed
-        aversion = _aversion(risk_aversion, risk)
-        act = self._actor(aversion)
-        return evaluation.evaluate(act, judge, episodes, chance, Stream.TEST, after_episode=after_episode)
+        act = self._actor(_aversion(risk_aversion, risk))
+        found = evaluation.evaluate(act, judge, episodes, chance, Stream.TEST, after_episode=after_episode)
+        assert found is not None
+        return found
 
     def _actor(self, risk_aversion: float | None = None) -> Callable[[NDArray[Any]], int]:
         """From one observation to an action, for a model that does not change meanwhile."""
-        params, key = self._trainer.learner.params, self._chance()
+        params = self._trainer.learner.params
+        # By the step, not by how often it was asked: a run that goes on evaluates as if never stopped.
+        key = jax.random.fold_in(self._asking(), self.num_timesteps)
 
         def act(obs: NDArray[Any]) -> int:
             return int(self._inspect(params, obs[None], key, risk_aversion)[1][0])
@@ -198,8 +207,10 @@ class Model:
     def _chance(self) -> Any:
         """A key for the next question, apart from those of training."""
         self._questions += 1
-        asking = jax.random.fold_in(jax.random.key(self.blueprint.seed), 2**31 - 1)
-        return jax.random.fold_in(asking, self._questions)
+        return jax.random.fold_in(self._asking(), 2**31 + self._questions)
+
+    def _asking(self) -> Any:
+        return jax.random.fold_in(jax.random.key(self.blueprint.seed), 2**31 - 1)
 
     def _batch_of(self, observation: Any) -> tuple[NDArray[Any], bool]:
         """Observations along a first axis, and whether it was only one."""
@@ -225,6 +236,8 @@ class Model:
         eval_every: int | None = None,
         eval_episodes: int = 10,
         eval_env: AnyEnvironment | None = None,
+        checkpoint_every: int = 10_000,
+        if_disk_full: str = "stop",
         callbacks: Callback | Sequence[Callback] = (),
         loggers: Sequence[Logger] = (),
         progress: bool = True,
@@ -239,55 +252,140 @@ class Model:
             eval_every: Steps between evaluations; the best model is kept in `out`.
             eval_episodes: Episodes per evaluation.
             eval_env: Where to evaluate; by default another environment like the one of training.
+            checkpoint_every: Steps between checkpoints in `out`; there is one every few minutes at least.
+            if_disk_full: "stop", or "continue" without what could not be written.
             callbacks: One or several, called after each entry of the log; False ends training.
             loggers: Called with a step and its scalars, to send them elsewhere.
             progress: Show progress on standard error.
         """
-        _require_positive(
-            total_timesteps=total_timesteps,
+        _require_positive(total_timesteps=total_timesteps)
+        plan = Plan(
+            steps=self.num_timesteps + total_timesteps,
             log_every=log_every,
-            eval_every=1 if eval_every is None else eval_every,
+            eval_every=eval_every,
             eval_episodes=eval_episodes,
+            checkpoint_every=checkpoint_every,
+            if_disk_full=if_disk_full,
         )
-        trainer = self._enter(env)
+        self._enter(env)
         judge = None if eval_every is None else self._judge(eval_env).outside
-        end = trainer.step + total_timesteps
         home = None if out is None else Path(out)
-        listeners = (callbacks,) if callable(callbacks) else tuple(callbacks)
-        title = f"{self.blueprint.env} {self.blueprint.agent}"
         with ExitStack() as stack:
             if home is not None:
-                plan = {"steps": end, "log_every": log_every, "eval_every": eval_every}
-                config = {**self.blueprint.as_json(), **plan, "eval_episodes": eval_episodes, **provenance()}
-                stack.callback(directory.create(home, config).release)
-            request = stack.enter_context(stop_in_order())
-            display = Display(title, trainer.step, end, on=progress)
-            recorder = stack.enter_context(Recorder(home, loggers, display, trainer.step))
-            fault, go_on, pace = None, True, FIRST_PACE
-            while trainer.step < end and go_on and fault is None and not request():
-                begun, before = time.monotonic(), trainer.step
-                until = _next_stop(before, end, (log_every, eval_every))
-                episodes, fault = trainer.advance(min(until, before + pace), request)
-                pace = _pace(trainer.step - before, time.monotonic() - begun)
+                lock = directory.create(home, {**self.blueprint.as_json(), **asdict(plan), **provenance()})
+                stack.callback(lock.release)
+            self._train(plan, home, judge, callbacks, loggers, progress=progress)
+        return self
+
+    def _train(
+        self,
+        plan: Plan,
+        home: Path | None,
+        judge: CheckedEnvironment | None,
+        callbacks: Callback | Sequence[Callback],
+        loggers: Sequence[Logger],
+        *,
+        progress: bool,
+    ) -> None:
+        """Carry out a plan; what stops it early is raised after everything is in order."""
+        trainer = self._trainer
+        listeners = (callbacks,) if callable(callbacks) else tuple(callbacks)
+        display = Display(
+            f"{self.blueprint.env} {self.blueprint.agent}", trainer.step, plan.steps, on=progress
+        )
+        patient = plan.if_disk_full == "continue"
+        fault, go_on, pace = None, True, FIRST_PACE
+        with (
+            stop_in_order() as request,
+            Recorder(home, loggers, display, trainer.step, patient=patient) as recorder,
+        ):
+
+            def save() -> None:
+                if home is not None:
+                    path = directory.checkpoint_path(home, "step", trainer.step)
+                    trainer.save(path, self.blueprint, log=recorder.log_ends())
+                    directory.forget_old(home, "step", directory.KEPT)
+
+            # A model may have learned before: from the first moment on, the run can be gone on with.
+            if home is not None and directory.last_checkpoint(home) is None:
+                recorder.attempt(save)
+            saved, saved_at = trainer.step, time.monotonic()
+            while True:
+                if trainer.settled < trainer.step and plan.is_due(trainer.step):
+                    go_on = self._settle(plan, home, judge, recorder, listeners, request)
+                step, now = trainer.step, time.monotonic()
+                if fault or step >= plan.steps or not go_on or request():
+                    break
+                if step >= saved + plan.checkpoint_every or now > saved_at + LONGEST_UNSAVED:
+                    recorder.attempt(save)
+                    saved, saved_at = step, now
+                begun = time.monotonic()
+                episodes, fault = trainer.advance(min(plan.next_due(step), step + pace), request)
                 recorder.episodes(episodes)
-                step, scalars = trainer.step, dict[str, float]()
-                if step % log_every == 0 or step == end or fault is not None:
-                    scalars |= trainer.scalars()
-                if step % log_every == 0:
-                    trainer.tally.logged()
-                if judge is not None and eval_every and step % eval_every == 0 and fault is None:
-                    scalars |= self._keep_best(judge, eval_episodes, step // eval_every, home)
-                recorder.show(step, scalars)
-                if scalars:
-                    recorder.scalars(step, scalars)
-                    progressed = Progress(self, step, end, scalars)
-                    go_on = False not in [listener(progressed) for listener in listeners]
-            if home is not None:
-                trainer.save(directory.checkpoint_path(home, "step", trainer.step), self.blueprint)
+                recorder.show(trainer.step, {})
+                pace = _pace(trainer.step - step, time.monotonic() - begun)
+            if trainer.step > saved:
+                recorder.attempt(save)
+            if trainer.settled < trainer.step:
+                # Not part of what a longer run would have logged: it comes after the checkpoint.
+                self._tell(plan, trainer.scalars(), recorder, listeners)
+            elif trainer.step % plan.log_every:
+                recorder.show(trainer.step, trainer.scalars())
         if fault is not None:
             raise fault
         pass_on(request)
-        return self
+
+    def _settle(
+        self,
+        plan: Plan,
+        home: Path | None,
+        judge: CheckedEnvironment | None,
+        recorder: Recorder,
+        listeners: Sequence[Callback],
+        stop: Stop,
+    ) -> bool:
+        """Do what is due at this step; whether to go on. A stop in the middle leaves it all to be done."""
+        trainer, scalars = self._trainer, dict[str, float]()
+        step = trainer.step
+        if step % plan.log_every == 0:
+            scalars |= trainer.scalars()
+        if judge is not None and plan.eval_every and step % plan.eval_every == 0:
+            first = step // plan.eval_every * plan.eval_episodes
+            found = evaluation.evaluate(
+                self._actor(),
+                judge,
+                plan.eval_episodes,
+                self.blueprint.seed,
+                Stream.EVALUATION,
+                first=first,
+                stop=stop,
+            )
+            if found is None:
+                return False
+            self._keep_if_best(found.mean, home, recorder)
+            scalars |= {"eval/mean_reward": found.mean, "eval/mean_ep_length": float(found.lengths.mean())}
+        if step % plan.log_every == 0:
+            trainer.tally.logged()
+        trainer.settled = step
+        return self._tell(plan, scalars, recorder, listeners)
+
+    def _tell(self, plan: Plan, scalars: Scalars, recorder: Recorder, listeners: Sequence[Callback]) -> bool:
+        """Pass scalars on; whether all who listen want to go on."""
+        step = self._trainer.step
+        recorder.show(step, scalars)
+        recorder.scalars(step, scalars)
+        return False not in [listener(Progress(self, step, plan.steps, scalars)) for listener in listeners]
+
+    def _keep_if_best(self, mean: float, home: Path | None, recorder: Recorder) -> None:
+        """Keep the model if none before was better."""
+        trainer = self._trainer
+        if trainer.best is not None and mean < trainer.best:
+            return
+        trainer.best = mean
+        if home is not None:
+            path = directory.checkpoint_path(home, "best", trainer.step)
+            if recorder.attempt(lambda: trainer.save(path, self.blueprint, whole=False)):
+                directory.forget_others(home, path)
 
     def _enter(self, env: AnyEnvironment | None) -> Trainer:
         """The trainer, in the environment given or in the model's own."""
@@ -316,23 +414,6 @@ class Model:
                 raise UserError(f"env: {place.name} has {name} {words(other)}, accepted: {words(mine)}")
         return place
 
-    def _keep_best(
-        self, judge: CheckedEnvironment, episodes: int, number: int, home: Path | None
-    ) -> dict[str, float]:
-        """Evaluate, and keep the model if it is the best so far; of equal ones the later."""
-        trainer, seed, first = self._trainer, self.blueprint.seed, number * episodes
-        found = evaluation.evaluate(self._actor(), judge, episodes, seed, Stream.EVALUATION, first=first)
-        if trainer.best is None or found.mean >= trainer.best:
-            trainer.best = found.mean
-            if home is not None:
-                before = directory.best_checkpoint(home)
-                trainer.save(
-                    directory.checkpoint_path(home, "best", trainer.step), self.blueprint, whole=False
-                )
-                if before is not None:
-                    checkpoint.remove(before)
-        return {"eval/mean_reward": found.mean, "eval/mean_ep_length": float(found.lengths.mean())}
-
     # On disk.
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
@@ -340,15 +421,9 @@ class Model:
         path = Path(path)
         if path.exists() and not overwrite:
             raise UserError(f"save: {path} exists already, accepted: a new directory, or overwrite=True")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if path.exists():
-                checkpoint.manifest_of(path)  # Whatever else is there is not ours to replace.
-                checkpoint.replacing(path, lambda free: self._trainer.save(free, self.blueprint))
-            else:
-                self._trainer.save(path, self.blueprint)
-        except OSError as error:
-            raise UserError(f"save: could not write {path} ({error.strerror})") from error
+        if path.exists():
+            checkpoint.manifest_of(path)  # Whatever else is there is not ours to replace.
+        self._trainer.save(path, self.blueprint)
 
     @classmethod
     def load(
@@ -392,6 +467,64 @@ class UADQN(Model):
 MODELS: dict[str, type[Model]] = {kind.agent_name: kind for kind in (DQN, QRDQN, BootstrappedDQN, UADQN)}
 
 
+def resume(
+    path: str | Path,
+    steps: int | None = None,
+    *,
+    env: AnyEnvironment | None = None,
+    network: AnyNetwork = None,
+    callbacks: Callback | Sequence[Callback] = (),
+    loggers: Sequence[Logger] = (),
+    progress: bool = True,
+) -> Model:
+    """Go on with a run from its newest checkpoint, as if it had never been stopped.
+
+    Args:
+        path: The run's directory.
+        steps: Steps in all, where it is to go on for longer than it was meant to.
+        env: The environment, where it has no id to make it by.
+        network: The function that makes its network, where that is a user's own.
+        callbacks: As in `learn`.
+        loggers: As in `learn`.
+        progress: Show progress on standard error.
+    """
+    home = Path(path)
+    config = directory.read_config(home)
+    blueprint, plan = Blueprint.from_json(config), Plan.from_json(config)
+    if steps is not None:
+        plan = replace(plan, steps=steps)
+    with ExitStack() as stack:
+        stack.callback(directory.hold(home).release)
+        good = directory.newest_good(home)
+        for wrong in good.bad:
+            warnings.warn(f"{wrong}; an older checkpoint is used", stacklevel=2)
+        model = _built(blueprint, network)
+        trainer = model._trainer  # pyright: ignore[reportPrivateUsage]
+        if good.path is not None and good.manifest is not None:
+            trainer.load(good.path, good.manifest)
+        if steps is not None and steps < trainer.step:
+            raise UserError(f"steps: got {steps}, accepted: at least the {trainer.step} that are made")
+        if trainer.step >= plan.steps:
+            return model
+        directory.clean_up(home)
+        ends = NOTHING if good.manifest is None else good.manifest.notes["log"]
+        for name in rewind(home, trainer.step, ends):
+            warnings.warn(f"{home / name}: some of its lines are lost", stacklevel=2)
+        directory.write_config(home, {**config, **asdict(plan)})
+        model._enter(env)  # pyright: ignore[reportPrivateUsage]
+        judge = None if plan.eval_every is None else model._judge(None).outside  # pyright: ignore[reportPrivateUsage]
+        model._train(plan, home, judge, callbacks, loggers, progress=progress)  # pyright: ignore[reportPrivateUsage]
+    return model
+
+
+def _built(blueprint: Blueprint, network: AnyNetwork) -> Model:
+    """An untrained model, without its environment yet."""
+    kind = MODELS[blueprint.agent]
+    model = kind.__new__(kind)
+    model._set_up(blueprint, network, None)  # pyright: ignore[reportPrivateUsage]
+    return model
+
+
 def load(path: str | Path, env: AnyEnvironment | None = None, *, network: AnyNetwork = None) -> Model:
     """A model that was saved, or the best one of a run (its last, where none was evaluated).
 
@@ -402,26 +535,19 @@ def load(path: str | Path, env: AnyEnvironment | None = None, *, network: AnyNet
     """
     path = Path(path)
     if (path / directory.CONFIG).is_file():
-        found = directory.best_checkpoint(path) or directory.last_checkpoint(path)
+        found = directory.best_checkpoint(path) or directory.newest_good(path).path
         if found is None:
             raise UserError(f"load: {path} is a run without checkpoints yet, accepted: one that has some")
         path = found
+    checkpoint.recover(path)
     if not path.is_dir():
         raise UserError(f"load: got {path}, accepted: a directory that save or train wrote")
     manifest = checkpoint.manifest_of(path)
-    blueprint = Blueprint.from_json(manifest.notes.get("model", {}))
-    kind = MODELS[blueprint.agent]
-    model = kind.__new__(kind)
-    model._set_up(blueprint, network, None)  # pyright: ignore[reportPrivateUsage]
+    model = _built(Blueprint.from_json(manifest.notes.get("model", {})), network)
     model._trainer.load(path, manifest)  # pyright: ignore[reportPrivateUsage]
     if env is not None:
         model._place = model._require_same_spaces(place_of(env))  # pyright: ignore[reportPrivateUsage]
     return model
-
-
-def _next_stop(step: int, end: int, every: Sequence[int | None]) -> int:
-    """The next step at which there is something to do."""
-    return min(end, *((step // each + 1) * each for each in every if each))
 
 
 def _pace(steps: int, seconds: float) -> int:

@@ -22,13 +22,13 @@ GRID = Box(0, 1, (4, 4), bool)
 @pytest.mark.parametrize(
     ("space", "default", "seen"),
     [
-        (VECTOR, "mlp:64,64", (3,)),
-        (Discrete(7, start=2), "mlp:64,64", (7,)),
+        (VECTOR, "mlp:128,128", (3,)),
+        (Discrete(7, start=2), "mlp:128,128", (7,)),
         (BYTES, "minatar", (6, 5, 2)),
         (GRID, "minatar", (4, 4, 1)),
-        (Box(-1, 1, (2, 2)), "mlp:64,64", (4,)),
-        (Box(-1, 1, (2, 3, 4, 5)), "mlp:64,64", (120,)),
-        (Box(-1, 1, ()), "mlp:64,64", (1,)),
+        (Box(-1, 1, (2, 2)), "mlp:128,128", (4,)),
+        (Box(-1, 1, (2, 3, 4, 5)), "mlp:128,128", (120,)),
+        (Box(-1, 1, ()), "mlp:128,128", (1,)),
     ],
 )
 def test_what_suits_each_kind_of_observation(space, default, seen):

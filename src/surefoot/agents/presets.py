@@ -3,27 +3,39 @@
 import difflib
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from surefoot.agents import AGENTS
 from surefoot.agents.base import Learning
 from surefoot.architectures import image_shape
 from surefoot.types import Observations, UserError
 
-PRESETS: dict[str, dict[str, Any]] = {
+
+class Preset(NamedTuple):
+    """Settings, and those that are an agent's own."""
+
+    common: dict[str, Any]
+    of_agent: dict[str, dict[str, Any]]
+
+
+PRESETS = {
     # Vectors: chosen on CartPole-v1, by a few runs of 50,000 steps.
-    "control": {
-        "learning_rate": 1e-3,
-        "kappa": 1.0,
-        "batch_size": 64,
-        "replay_capacity": 50_000,
-        "learning_starts": 1_000,
-        "target_period": 100,
-        "final_epsilon": 0.05,
-        "final_epsilon_step": 10_000,
-    },
+    "control": Preset(
+        {
+            "learning_rate": 1e-3,
+            "kappa": 1.0,
+            "batch_size": 64,
+            "replay_capacity": 50_000,
+            "learning_starts": 1_000,
+            "target_period": 100,
+            "final_epsilon": 0.05,
+            "final_epsilon_step": 10_000,
+        },
+        # Without quantiles it needs more patience.
+        {"dqn": {"learning_rate": 5e-4, "target_period": 250}},
+    ),
     # Grids and images: the paper's settings on MinAtar, which are the agents' own defaults.
-    "minatar": {},
+    "minatar": Preset({}, {}),
 }
 
 
@@ -44,8 +56,9 @@ def settings_of(agent: str, preset: str, overrides: Mapping[str, Any]) -> Learni
         if name not in known:
             meant = _meant(name, known)
             raise UserError(f"{name}: no setting of {agent}, accepted: {', '.join(sorted(known))}{meant}")
-    ours = {name: value for name, value in PRESETS[preset].items() if name in known}
-    return config(**{**ours, **overrides})
+    common, of_agent = PRESETS[preset]
+    ours = {name: value for name, value in common.items() if name in known}
+    return config(**{**ours, **of_agent.get(agent, {}), **overrides})
 
 
 def _meant(word: str, among: Any) -> str:

@@ -1,8 +1,10 @@
 """The command `surefoot`."""
 
 import io
+import signal
 import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 
 import tyro
 from rich.console import Console
@@ -25,7 +27,14 @@ def main() -> None:
         # A terminal that knows no ± is no reason to fail after the work.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    signal.signal(signal.SIGTERM, _terminate)
     sys.exit(run(sys.argv[1:]))
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    """Leave in order, closing what is open."""
+    del frame
+    raise SystemExit(128 + number)
 
 
 def run(args: list[str]) -> int:

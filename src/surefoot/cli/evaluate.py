@@ -12,7 +12,7 @@ from rich.progress import Progress
 from surefoot.cli.exits import OK
 from surefoot.cli.train import import_from_here
 from surefoot.model import load
-from surefoot.runs.directory import CONFIG, best_checkpoint, last_checkpoint, read_config
+from surefoot.runs.directory import CONFIG, best_checkpoint, newest_good, read_config
 from surefoot.statistics import mean_estimate
 from surefoot.types import UserError
 
@@ -70,7 +70,7 @@ def _chosen(run: Path, which: str) -> Path:
         return run
     read_config(run)
     found = best_checkpoint(run) if which == "best" else None
-    found = found or last_checkpoint(run)
+    found = found or newest_good(run).path
     if found is None:
         raise UserError(f"{run}: no checkpoint yet, accepted: a run that has one")
     return found

@@ -3,11 +3,13 @@
 import contextlib
 import io
 import os
+import sys
+import warnings
 from collections.abc import Generator, Sequence
 from itertools import groupby
 
 from surefoot.cli.exits import MISUSE
-from surefoot.types import UserError
+from surefoot.types import UserError, words
 
 
 @contextlib.contextmanager
@@ -21,6 +23,19 @@ def errors_as_one_line(args: Sequence[str]) -> Generator[None]:
         if stop.code == MISUSE:
             raise UserError(_one_line(messages.getvalue())) from None
         raise
+
+
+@contextlib.contextmanager
+def warnings_as_lines() -> Generator[None]:
+    """While inside, a warning is one line on standard error, and told each time."""
+
+    def tell(message: Warning | str, *_: object, **__: object) -> None:
+        sys.stderr.write(f"surefoot: {words(message)}\n")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = tell
+        yield
 
 
 @contextlib.contextmanager

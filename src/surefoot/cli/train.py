@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal
 import tyro
 from rich.console import Console
 
+from surefoot import model
 from surefoot.agents import AGENTS
 from surefoot.agents.base import Learning
 from surefoot.agents.presets import PRESETS, preset_for, settings_of
 from surefoot.cli.exits import OK
-from surefoot.cli.messages import errors_as_one_line
+from surefoot.cli.messages import errors_as_one_line, warnings_as_lines
 from surefoot.envs.place import place_of
-from surefoot.model import MODELS
 from surefoot.runs.directory import new_directory, summary_of
 from surefoot.types import UserError
 
@@ -49,16 +49,20 @@ class Train:
     """Attitude to risk: mean, or mean-sd:LAMBDA; --risk-aversion LAMBDA is short for it."""
     driver: Literal["auto", "compiled", "hosted"] = "auto"
     """Who drives the environment: JAX (Surefoot's own), or Gymnasium."""
-    eval_every: int = 5_000
+    eval_every: int = 2_500
     """Steps between evaluations without exploring; the best model is kept."""
     eval_episodes: int = 10
     """Episodes per evaluation."""
     log_every: int = 1_000
     """Steps between entries of the log."""
+    checkpoint_every: int = 10_000
+    """Steps between checkpoints; there is one every few minutes at least."""
+    if_disk_full: Literal["stop", "continue"] = "stop"
+    """What to do when there is no room for log or checkpoints."""
 
     def __post_init__(self) -> None:
         """Validate."""
-        for name in ("steps", "eval_every", "eval_episodes", "log_every"):
+        for name in ("steps", "eval_every", "eval_episodes", "log_every", "checkpoint_every"):
             if getattr(self, name) < 1:
                 flag = "--" + name.replace("_", "-")
                 raise UserError(f"{flag}: got {getattr(self, name)}, accepted: whole numbers from 1")
@@ -76,10 +80,14 @@ class _Peek:
 
 def command_for(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
     """The command, with the settings of the agent that the arguments name and its preset's values."""
+    if args[:1] == ["train"] and any(arg.startswith("--resume") for arg in args):
+        return _resume_command
     settings = _defaults(args) if args[:1] == ["train"] else settings_of("uadqn", "control", {})
 
     def command(what: Any, settings: Any) -> Callable[[], int]:
         """Train an agent in an environment. The agent's settings depend on --agent, their defaults on --env.
+
+        To go on with a run that was stopped: surefoot train --resume RUN [--steps N]
 
         Args:
             what: What to train.
@@ -91,6 +99,27 @@ def command_for(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
     command.__annotations__["settings"] = Annotated[type(settings), tyro.conf.arg(name="")]
     command.__defaults__ = (settings,)
     return command
+
+
+def _resume_command(
+    resume: Annotated[Path, tyro.conf.arg(metavar="RUN")],
+    steps: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None,
+) -> Callable[[], int]:
+    """Go on with a run from its newest checkpoint, as if it had never been stopped.
+
+    Args:
+        resume: The run's directory.
+        steps: Steps in all, to go on for longer than the run was meant to.
+    """
+
+    def go_on() -> int:
+        import_from_here()
+        with warnings_as_lines():
+            model.resume(resume, steps)
+        _say(resume)
+        return OK
+
+    return go_on
 
 
 def _defaults(args: Sequence[str]) -> Learning:
@@ -128,7 +157,7 @@ def import_from_here() -> None:
 
 def train(what: Train, settings: Learning) -> int:
     """Train, keep the run on disk, and say how it went."""
-    model = MODELS[what.agent](
+    learner = model.MODELS[what.agent](
         what.env,
         network=what.network,
         preset=what.preset,
@@ -141,13 +170,16 @@ def train(what: Train, settings: Learning) -> int:
     )
     out = what.out or new_directory(HOME, f"{_slug(what.env)}-{what.agent}-seed{what.seed}")
     try:
-        model.learn(
-            what.steps,
-            out=out,
-            log_every=what.log_every,
-            eval_every=what.eval_every,
-            eval_episodes=what.eval_episodes,
-        )
+        with warnings_as_lines():
+            learner.learn(
+                what.steps,
+                out=out,
+                log_every=what.log_every,
+                eval_every=what.eval_every,
+                eval_episodes=what.eval_episodes,
+                checkpoint_every=what.checkpoint_every,
+                if_disk_full=what.if_disk_full,
+            )
     finally:
         _leave_nothing_empty(out)
     _say(out)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from surefoot.envs.hosting import CheckedEnvironment
 from surefoot.policies import risk_averse
+from surefoot.training.driver import Stop, never
 from surefoot.training.seeds import episode_seed
 from surefoot.types import Agent, Beliefs, Policy, RandomKey
 
@@ -66,12 +67,15 @@ def evaluate(
     *,
     first: int = 0,
     after_episode: Callable[[], None] = lambda: None,
-) -> Evaluation:
-    """Play episodes, each seeded by its number in a stream, from `first` on."""
+    stop: Stop = never,
+) -> Evaluation | None:
+    """Play episodes, each seeded by its number in a stream, from `first` on; None after a stop."""
     returns, lengths = np.zeros(episodes), np.zeros(episodes, np.int64)
     for episode in range(episodes):
         obs, over = environment.reset(episode_seed(seed, stream, first + episode)), False
         while not over:
+            if stop():
+                return None
             found = environment.step(act(obs))
             obs, over = found.obs, found.terminated or found.truncated
             returns[episode] += found.reward

@@ -100,6 +100,7 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
         return room_for(Record(choice, gain, choice.nongreedy, choice.nongreedy, gain, length, {}))
 
     def reset(number: int) -> tuple[NDArray[Any], Playing]:
+        environment.episode = number  # One less than it will be: it counts from 1.
         obs = environment.reset(episode_seed(seed, Stream.TRAINING, number))
         return obs, Playing(number, [], zlib.crc32(obs.data))
 

@@ -54,6 +54,8 @@ class Choice(NamedTuple):
     action: Action
     nongreedy: Bool[Array, ""]
     """Whether it differs from the action with the highest mean."""
+    value: Float[Array, ""]
+    """Its mean."""
     epistemic: Float[Array, ""]
     """Its epistemic standard deviation; NaN for an agent that has none."""
     aleatoric: Float[Array, ""]
@@ -124,6 +126,7 @@ def choose(agent: Agent, run: Run, keys: StepKeys) -> Choice:
     return Choice(
         action,
         action != jnp.argmax(beliefs.mean).astype(jnp.int32),
+        beliefs.mean[action],
         (nothing if beliefs.epistemic is None else beliefs.epistemic)[action],
         (nothing if beliefs.aleatoric is None else beliefs.aleatoric)[action],
     )

@@ -19,7 +19,7 @@ def test_observations_decide_the_preset():
 def test_overrides_come_before_the_preset_and_the_preset_before_the_defaults(name, preset):
     settings = settings_of(name, preset, {"discount": 0.5})
     assert settings.discount == 0.5
-    assert settings.batch_size == PRESETS[preset].get("batch_size", AGENTS[name].config().batch_size)
+    assert settings.batch_size == PRESETS[preset].common.get("batch_size", AGENTS[name].config().batch_size)
     assert settings_of(name, "minatar", {}) == AGENTS[name].config()
 
 
