@@ -316,11 +316,12 @@ class Model:
                 step, now = trainer.step, time.monotonic()
                 if fault or step >= plan.steps or not go_on or request():
                     break
-                if step >= saved + plan.checkpoint_every or now > saved_at + LONGEST_UNSAVED:
+                regular = step > saved and step % plan.checkpoint_every == 0
+                if regular or now > saved_at + LONGEST_UNSAVED:
                     recorder.attempt(save)
                     saved, saved_at = step, now
                 begun = time.monotonic()
-                episodes, fault = trainer.advance(min(plan.next_due(step), step + pace), request)
+                episodes, fault = trainer.advance(min(plan.next_stop(step), step + pace), request)
                 recorder.episodes(episodes)
                 recorder.show(trainer.step, {})
                 pace = _pace(trainer.step - step, time.monotonic() - begun)

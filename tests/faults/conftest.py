@@ -1,0 +1,37 @@
+"""Injected faults: how many of each, and what they reached, as a table at the end of `make soak`."""
+
+import os
+
+import pytest
+
+SOAK = os.environ.get("SUREFOOT_SOAK") == "1"
+
+ROWS = "reliability rows"
+
+
+@pytest.fixture
+def amount():
+    """How many faults to inject: a few in CI, many in a soak."""
+    return lambda few, many: many if SOAK else few
+
+
+@pytest.fixture
+def reached(record_property):
+    """Put a line into the table: the fault, what was injected, what held."""
+    return lambda fault, injected, held: record_property(ROWS, (fault, injected, held))
+
+
+def pytest_terminal_summary(terminalreporter):
+    rows = [
+        value
+        for report in terminalreporter.getreports("passed")
+        if getattr(report, "when", "") == "call"
+        for name, value in report.user_properties
+        if name == ROWS
+    ]
+    if rows and SOAK:
+        terminalreporter.section("reliability")
+        terminalreporter.write_line("| fault | injected | held |")
+        terminalreporter.write_line("|---|---|---|")
+        for row in rows:
+            terminalreporter.write_line("| " + " | ".join(map(str, row)) + " |")

@@ -1,0 +1,68 @@
+"""Small runs, and what must be equal when two of them should be."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from surefoot.runs import directory
+
+CLIFF = "surefoot/WindyCliff-v0"
+QUICK = {
+    "network": "mlp:8",
+    "batch_size": 4,
+    "learning_starts": 30,
+    "target_period": 20,
+    "replay_capacity": 60,
+}
+PLAN = {"log_every": 20, "eval_every": 30, "eval_episodes": 1, "checkpoint_every": 25, "progress": False}
+FLAGS = [
+    *("--network", "mlp:8", "--batch-size", "4", "--learning-starts", "30", "--target-period", "20"),
+    *("--replay-capacity", "60", "--log-every", "20", "--eval-every", "30", "--eval-episodes", "1"),
+    *("--checkpoint-every", "25"),
+]
+WORKER = Path(__file__).with_name("worker.py")
+
+
+def command(*args, **environment):
+    """A process that runs `surefoot` with these arguments."""
+    return subprocess.Popen(
+        [sys.executable, str(WORKER), *map(str, args)],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finished(process, timeout=120):
+    """Exit code, standard output and standard error of a process that ends by itself."""
+    out, err = process.communicate(timeout=timeout)
+    return process.returncode, out, err
+
+
+def events_of(run):
+    """TensorBoard's events: tag, step and value."""
+    found = EventAccumulator(str(run / "tensorboard"))
+    found.Reload()
+    return {
+        tag: [(event.step, event.value) for event in found.Scalars(tag)] for tag in found.Tags()["scalars"]
+    }
+
+
+def assert_same_run(one, other):
+    """Parameters, replay, log and events are the same bit for bit."""
+    ends = [directory.last_checkpoint(run) for run in (one, other)]
+    assert ends[0].name == ends[1].name
+    names = {path.name for path in ends[0].iterdir()}
+    assert names == {path.name for path in ends[1].iterdir()}
+    for name in sorted(names):
+        assert (ends[0] / name).read_bytes() == (ends[1] / name).read_bytes(), name
+    for name in ("metrics.jsonl", "episodes.csv"):
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+    assert events_of(one) == events_of(other)
+    best = [directory.best_checkpoint(run) for run in (one, other)]
+    assert best[0].name == best[1].name
+    assert (best[0] / "learner.safetensors").read_bytes() == (best[1] / "learner.safetensors").read_bytes()

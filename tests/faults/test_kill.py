@@ -1,0 +1,102 @@
+"""kill -9 at any moment, also in the middle of a save: the run goes on, and ends the same bit for bit."""
+
+import random
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from surefoot.runs import directory
+
+sys.path.insert(0, str(Path(__file__).parent))
+from helpers import CLIFF, FLAGS, assert_same_run, command, finished
+
+STEPS = 600
+KINDS = [
+    ("uadqn", CLIFF),
+    ("dqn", "CartPole-v1"),
+    ("bootstrapped", CLIFF),
+    ("qrdqn", "CartPole-v1"),
+    ("qrdqn", CLIFF),
+]
+
+
+@pytest.fixture(scope="module")
+def never_killed(tmp_path_factory):
+    """Whole runs to compare with, each made once."""
+    made = {}
+
+    def run(agent, env):
+        if (agent, env) not in made:
+            out = tmp_path_factory.mktemp("whole") / "run"
+            assert finished(start(agent, env, out))[0] == 0
+            made[agent, env] = out
+        return made[agent, env]
+
+    return run
+
+
+def start(agent, env, out, **environment):
+    return command(
+        "train", "--env", env, "--agent", agent, "--steps", STEPS, "--out", out, *FLAGS, **environment
+    )
+
+
+def last_step(out):
+    found = directory.last_checkpoint(out) if out.exists() else None
+    return 0 if found is None else int(found.name.removeprefix("step_"))
+
+
+def kill(process, out, chance):
+    """Wait for some progress, then kill at a moment of chance."""
+    target = last_step(out) + chance.choice([25, 50, 100])
+    deadline = time.monotonic() + 60
+    while process.poll() is None and last_step(out) < target and time.monotonic() < deadline:
+        time.sleep(0.002)
+    time.sleep(chance.uniform(0, 0.05))
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_runs_that_are_killed_again_and_again_end_the_same(tmp_path, never_killed, amount, reached, number):
+    kills = inside = 0
+    runs = amount(1, 20)
+    for repetition in range(runs):
+        agent, env = KINDS[number]
+        chance = random.Random(1_000 * number + repetition)
+        out, attempts = tmp_path / f"run{repetition}", 0
+        while attempts < 4:
+            attempts += 1
+            # The first two waits belong to the configuration; a save has one for each file and directory.
+            in_a_save = attempts % 2 == 0
+            fault = {"FAULT": f"kill-at-fsync:{chance.randint(12, 40)}"} if in_a_save else {}
+            begun = (out / "config.json").exists()
+            process = command("train", "--resume", out, **fault) if begun else start(agent, env, out, **fault)
+            before = last_step(out)
+            if in_a_save:
+                code, _, err = finished(process)
+                assert code == -signal.SIGKILL, err
+            else:
+                kill(process, out, chance)
+                if process.returncode == 0:
+                    break
+                assert process.returncode == -signal.SIGKILL
+            kills, inside = kills + 1, inside + in_a_save
+            assert last_step(out) >= before
+            if not begun and not (out / "config.json").exists():
+                shutil.rmtree(out, ignore_errors=True)
+        code, _, err = finished(command("train", "--resume", out))
+        assert code == 0, err
+        assert_same_run(never_killed(agent, env), out)
+        assert not list((out / "checkpoints").glob(".*"))
+    assert kills >= 3 * runs
+    assert inside >= kills // 3
+    reached(
+        "kill -9",
+        f"{kills} kills in {runs} runs ({KINDS[number][0]}), {inside} inside a save",
+        "all end bit-identical",
+    )
