@@ -6,7 +6,7 @@ BIN := .venv/bin
 PINS := constraints.txt pyproject.toml
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup demo test test-parity bench check format clean
+.PHONY: setup demo test test-parity soak bench check format clean
 
 setup: .venv/installed-dev
 
@@ -18,6 +18,9 @@ test: .venv/installed-dev
 
 test-parity: .venv/installed-parity
 	$(BIN)/python -m pytest tests/parity
+
+soak: .venv/installed-dev
+	SUREFOOT_SOAK=1 $(BIN)/python -m pytest -m "slow or not slow" tests/faults
 
 bench: .venv/installed-bench
 	$(BIN)/surefoot bench

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -19,11 +20,13 @@ from surefoot.risk import risk_aversion_of
 from surefoot.runs import checkpoint, directory
 from surefoot.runs.blueprint import AnyNetwork, Blueprint, build, draw_up
 from surefoot.runs.display import Display
+from surefoot.runs.health import UnhealthyError
 from surefoot.runs.log import NOTHING, Logger, Scalars, rewind
 from surefoot.runs.plan import Plan
 from surefoot.runs.provenance import provenance
 from surefoot.runs.recorder import Recorder
 from surefoot.runs.signals import pass_on, stop_in_order
+from surefoot.runs.tensors import to_tensors
 from surefoot.runs.trainer import Trainer
 from surefoot.training import evaluation
 from surefoot.training.driver import Stop
@@ -321,7 +324,11 @@ class Model:
                     recorder.attempt(save)
                     saved, saved_at = step, now
                 begun = time.monotonic()
-                episodes, fault = trainer.advance(min(plan.next_stop(step), step + pace), request)
+                try:
+                    episodes, fault = trainer.advance(min(plan.next_stop(step), step + pace), request)
+                except UnhealthyError as error:
+                    recorder.attempt(partial(_keep_evidence, home, error))
+                    raise
                 recorder.episodes(episodes)
                 recorder.show(trainer.step, {})
                 pace = _pace(trainer.step - step, time.monotonic() - begun)
@@ -549,6 +556,14 @@ def load(path: str | Path, env: AnyEnvironment | None = None, *, network: AnyNet
     if env is not None:
         model._place = model._require_same_spaces(place_of(env))  # pyright: ignore[reportPrivateUsage]
     return model
+
+
+def _keep_evidence(home: Path | None, error: UnhealthyError) -> None:
+    """Write down, beside the last good checkpoint, the batch that did it."""
+    if home is not None:
+        path = directory.checkpoint_path(home, "unhealthy", error.step)
+        batch = {"batch": to_tensors(error.batch)}
+        checkpoint.write(path, error.step, batch, {"quantity": error.quantity})
 
 
 def _pace(steps: int, seconds: float) -> int:
