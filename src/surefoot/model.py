@@ -315,7 +315,14 @@ class Model:
             saved, saved_at = trainer.step, time.monotonic()
             while True:
                 if trainer.settled < trainer.step and plan.is_due(trainer.step):
-                    go_on = self._settle(plan, home, judge, recorder, listeners, request)
+                    try:
+                        go_on = self._settle(plan, home, judge, recorder, listeners, request)
+                    except UserError:
+                        raise
+                    except Exception:
+                        # A user's callback or logger failed: that must not cost what was learned.
+                        recorder.attempt(save)
+                        raise
                 step, now = trainer.step, time.monotonic()
                 if fault or step >= plan.steps or not go_on or request():
                     break
@@ -480,6 +487,7 @@ def resume(
     steps: int | None = None,
     *,
     env: AnyEnvironment | None = None,
+    eval_env: AnyEnvironment | None = None,
     network: AnyNetwork = None,
     callbacks: Callback | Sequence[Callback] = (),
     loggers: Sequence[Logger] = (),
@@ -491,6 +499,7 @@ def resume(
         path: The run's directory.
         steps: Steps in all, where it is to go on for longer than it was meant to.
         env: The environment, where it has no id to make it by.
+        eval_env: Where to evaluate, likewise.
         network: The function that makes its network, where that is a user's own.
         callbacks: As in `learn`.
         loggers: As in `learn`.
@@ -520,7 +529,7 @@ def resume(
             warnings.warn(f"{home / name}: some of its lines are lost", stacklevel=2)
         directory.write_config(home, {**config, **asdict(plan)})
         model._enter(env)  # pyright: ignore[reportPrivateUsage]
-        judge = None if plan.eval_every is None else model._judge(None).outside  # pyright: ignore[reportPrivateUsage]
+        judge = None if plan.eval_every is None else model._judge(eval_env).outside  # pyright: ignore[reportPrivateUsage]
         model._train(plan, home, judge, callbacks, loggers, progress=progress)  # pyright: ignore[reportPrivateUsage]
     return model
 

@@ -359,3 +359,23 @@ def test_discrete_observations_are_learned_from():
     assert model.evaluate(10).mean == 1
     assert model.predict(0)[0] in {1, 2}
     assert model.predict(np.array([0, 1]))[0].shape == (2,)
+
+
+def test_a_callback_that_fails_costs_nothing_of_what_was_learned(tmp_path):
+    def fails(progress):
+        if progress.step == 60:
+            raise RuntimeError("no connection")
+
+    model = surefoot.DQN(CLIFF, seed=4, **QUICK)
+    with pytest.raises(RuntimeError, match="no connection"):
+        model.learn(100, out=tmp_path / "run", log_every=20, callbacks=fails, progress=False)
+    again = surefoot.resume(tmp_path / "run", progress=False)
+    assert again.num_timesteps == 100
+    assert same(again, surefoot.DQN(CLIFF, seed=4, **QUICK).learn(100, progress=False))
+
+
+def test_a_directory_of_someone_elses_is_left_as_it_was(tmp_path):
+    (tmp_path / "letters").write_text("dear")
+    with pytest.raises(UserError, match="already holds letters"):
+        surefoot.DQN(CLIFF, **QUICK).learn(10, out=tmp_path, progress=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["letters"]

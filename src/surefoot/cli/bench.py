@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from surefoot.bench import cartpole
+from surefoot.bench import cartpole, checkpoints
 from surefoot.bench.measure import Speed, pin_to_one_core
 from surefoot.cli.exits import OK
 from surefoot.runs.provenance import provenance
@@ -51,6 +51,13 @@ def _bench(file: Path | None, rounds: int, steps: int) -> int:
         f"checking an answer of the environment: {found.check_seconds * 1e6:.1f} us, "
         f"at most {costs[worst]:.2%} of a step ({worst})"
     )
+    costs_of_saving = [checkpoints.run(agent) for agent in ("uadqn", "qrdqn")]
+    for cost in costs_of_saving:
+        console.print(
+            f"a checkpoint of {cost.agent} on MinAtar's sizes, replay full: {cost.seconds:.2f} s, "
+            f"{cost.size / 2**20:.0f} MiB; every {checkpoints.INTERVAL:,} steps at "
+            f"{cost.steps_per_second:,.0f} steps/s {cost.fraction:.1%} of wall time"
+        )
     if file is not None:
         entry: dict[str, Any] = {
             "entry": "cartpole-hosted",
@@ -61,7 +68,13 @@ def _bench(file: Path | None, rounds: int, steps: int) -> int:
             "check_seconds": found.check_seconds,
             "check_fractions": costs,
         }
-        file.write_text(jsons.dumps({**provenance(), "core": core, "entries": [entry]}, indent=2) + "\n")
+        saving = {
+            "entry": "checkpoints",
+            "costs": [{**cost._asdict(), "fraction": cost.fraction} for cost in costs_of_saving],
+        }
+        file.write_text(
+            jsons.dumps({**provenance(), "core": core, "entries": [entry, saving]}, indent=2) + "\n"
+        )
     return OK
 
 
