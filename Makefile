@@ -20,7 +20,7 @@ test-parity: .venv/installed-parity
 	$(BIN)/python -m pytest tests/parity
 
 soak: .venv/installed-dev
-	SUREFOOT_SOAK=1 $(BIN)/python -m pytest -m "slow or not slow" tests/faults
+	SUREFOOT_SOAK=1 $(BIN)/python -m pytest -m "slow or not slow" --numprocesses auto tests/faults
 
 bench: .venv/installed-bench
 	$(BIN)/surefoot bench

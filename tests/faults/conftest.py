@@ -33,5 +33,7 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section("reliability")
         terminalreporter.write_line("| fault | injected | held |")
         terminalreporter.write_line("|---|---|---|")
-        for row in rows:
-            terminalreporter.write_line("| " + " | ".join(map(str, row)) + " |")
+        for fault in sorted({row[0] for row in rows}):
+            for held in sorted({row[2] for row in rows if row[0] == fault}):
+                injected = "; ".join(sorted(row[1] for row in rows if (row[0], row[2]) == (fault, held)))
+                terminalreporter.write_line(f"| {fault} | {injected} | {held} |")

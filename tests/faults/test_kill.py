@@ -95,8 +95,6 @@ def test_runs_that_are_killed_again_and_again_end_the_same(tmp_path, never_kille
         assert not list((out / "checkpoints").glob(".*"))
     assert kills >= 3 * runs
     assert inside >= kills // 3  # Over all runs half of them.
-    reached(
-        "kill -9",
-        f"{kills} kills in {runs} runs ({KINDS[number][0]}), {inside} inside a save",
-        "all end bit-identical",
-    )
+    agent, env = KINDS[number]
+    injected = f"{kills} kills in {runs} runs of {agent} on {env}, {inside} inside a save"
+    reached("kill -9", injected, "all ended bit-identical")

@@ -49,7 +49,8 @@ def noise() -> Environment:
         no = jnp.zeros((), bool)
         return EnvironmentStep(state + 1, picture(key), jnp.ones(()), state % 50 == 49, no, {})
 
-    return Environment(reset, step, Box(0, 1, IMAGE, np.bool_), Discrete(ACTIONS))
+    bits = Box(0, 1, IMAGE, bool)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    return Environment(reset, step, bits, Discrete(ACTIONS))
 
 
 def run(agent: str, *, rounds: int = 5, steps: int = 500) -> Cost:
