@@ -1,11 +1,9 @@
 """The friendly object: an agent, its environment and its experience, to train, ask, save and load."""
 
-import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -20,26 +18,17 @@ from surefoot.risk import risk_aversion_of
 from surefoot.runs import checkpoint, directory
 from surefoot.runs.blueprint import AnyNetwork, Blueprint, build, draw_up
 from surefoot.runs.display import Display
-from surefoot.runs.health import UnhealthyError
 from surefoot.runs.log import NOTHING, Logger, Scalars, rewind
 from surefoot.runs.plan import Plan
 from surefoot.runs.provenance import provenance
 from surefoot.runs.recorder import Recorder
+from surefoot.runs.session import Listener, Session
 from surefoot.runs.signals import pass_on, stop_in_order
-from surefoot.runs.tensors import to_tensors
 from surefoot.runs.trainer import Trainer
 from surefoot.training import evaluation
-from surefoot.training.driver import Stop
 from surefoot.training.evaluation import Evaluation
 from surefoot.training.seeds import Stream
 from surefoot.types import Beliefs, UserError, words
-
-FIRST_PACE = 200
-"""Steps made at once in the beginning, when programs are compiled."""
-LONGEST_SILENCE = 1.0
-"""Seconds between two signs of life, about."""
-LONGEST_UNSAVED = 300.0
-"""Seconds between two checkpoints, at most."""
 
 AModel = TypeVar("AModel", bound="Model")
 
@@ -277,6 +266,7 @@ class Model:
             if home is not None:
                 lock = directory.create(home, {**self.blueprint.as_json(), **asdict(plan), **provenance()})
                 stack.callback(lock.release)
+                self._trainer.best = None  # A new run has a best of its own.
             self._train(plan, home, judge, callbacks, loggers, progress=progress)
         return self
 
@@ -292,115 +282,31 @@ class Model:
     ) -> None:
         """Carry out a plan; what stops it early is raised after everything is in order."""
         trainer = self._trainer
-        listeners = (callbacks,) if callable(callbacks) else tuple(callbacks)
-        display = Display(
-            f"{self.blueprint.env} {self.blueprint.agent}", trainer.step, plan.steps, on=progress
-        )
+
+        def listener(callback: Callback) -> Listener:
+            return lambda step, scalars: callback(Progress(self, step, plan.steps, scalars))
+
+        title = f"{self.blueprint.env} {self.blueprint.agent}"
+        display = Display(title, trainer.step, plan.steps, on=progress)
         patient = plan.if_disk_full == "continue"
-        fault, go_on, pace = None, True, FIRST_PACE
         with (
             stop_in_order() as request,
             Recorder(home, loggers, display, trainer.step, patient=patient) as recorder,
         ):
-
-            def save() -> None:
-                if home is not None:
-                    path = directory.checkpoint_path(home, "step", trainer.step)
-                    trainer.save(path, self.blueprint, log=recorder.log_ends())
-                    directory.forget_old(home, "step", directory.KEPT)
-
-            # A model may have learned before: from the first moment on, the run can be gone on with.
-            if home is not None and directory.last_checkpoint(home) is None:
-                recorder.attempt(save)
-            saved, saved_at = trainer.step, time.monotonic()
-            while True:
-                if trainer.settled < trainer.step and plan.is_due(trainer.step):
-                    try:
-                        go_on = self._settle(plan, home, judge, recorder, listeners, request)
-                    except UserError:
-                        raise
-                    except Exception:
-                        # A user's callback or logger failed: that must not cost what was learned.
-                        recorder.attempt(save)
-                        raise
-                step, now = trainer.step, time.monotonic()
-                if fault or step >= plan.steps or not go_on or request():
-                    break
-                regular = step > saved and step % plan.checkpoint_every == 0
-                if regular or now > saved_at + LONGEST_UNSAVED:
-                    recorder.attempt(save)
-                    saved, saved_at = step, now
-                begun = time.monotonic()
-                try:
-                    episodes, fault = trainer.advance(min(plan.next_stop(step), step + pace), request)
-                except UnhealthyError as error:
-                    recorder.attempt(partial(_keep_evidence, home, error))
-                    raise
-                recorder.episodes(episodes)
-                recorder.show(trainer.step, {})
-                pace = _pace(trainer.step - step, time.monotonic() - begun)
-            if trainer.step > saved:
-                recorder.attempt(save)
-            if trainer.settled < trainer.step:
-                # Not part of what a longer run would have logged: it comes after the checkpoint.
-                self._tell(plan, trainer.scalars(), recorder, listeners)
-            elif trainer.step % plan.log_every:
-                recorder.show(trainer.step, trainer.scalars())
+            session = Session(
+                trainer,
+                self.blueprint,
+                plan,
+                recorder,
+                home=home,
+                judge=judge,
+                actor=self._actor,
+                listeners=[listener(each) for each in ((callbacks,) if callable(callbacks) else callbacks)],
+            )
+            fault = session.run(request)
         if fault is not None:
             raise fault
         pass_on(request)
-
-    def _settle(
-        self,
-        plan: Plan,
-        home: Path | None,
-        judge: CheckedEnvironment | None,
-        recorder: Recorder,
-        listeners: Sequence[Callback],
-        stop: Stop,
-    ) -> bool:
-        """Do what is due at this step; whether to go on. A stop in the middle leaves it all to be done."""
-        trainer, scalars = self._trainer, dict[str, float]()
-        step = trainer.step
-        if step % plan.log_every == 0:
-            scalars |= trainer.scalars()
-        if judge is not None and plan.eval_every and step % plan.eval_every == 0:
-            first = step // plan.eval_every * plan.eval_episodes
-            found = evaluation.evaluate(
-                self._actor(),
-                judge,
-                plan.eval_episodes,
-                self.blueprint.seed,
-                Stream.EVALUATION,
-                first=first,
-                stop=stop,
-            )
-            if found is None:
-                return False
-            self._keep_if_best(found.mean, home, recorder)
-            scalars |= {"eval/mean_reward": found.mean, "eval/mean_ep_length": float(found.lengths.mean())}
-        if step % plan.log_every == 0:
-            trainer.tally.logged()
-        trainer.settled = step
-        return self._tell(plan, scalars, recorder, listeners)
-
-    def _tell(self, plan: Plan, scalars: Scalars, recorder: Recorder, listeners: Sequence[Callback]) -> bool:
-        """Pass scalars on; whether all who listen want to go on."""
-        step = self._trainer.step
-        recorder.show(step, scalars)
-        recorder.scalars(step, scalars)
-        return False not in [listener(Progress(self, step, plan.steps, scalars)) for listener in listeners]
-
-    def _keep_if_best(self, mean: float, home: Path | None, recorder: Recorder) -> None:
-        """Keep the model if none before was better."""
-        trainer = self._trainer
-        if trainer.best is not None and mean < trainer.best:
-            return
-        trainer.best = mean
-        if home is not None:
-            path = directory.checkpoint_path(home, "best", trainer.step)
-            if recorder.attempt(lambda: trainer.save(path, self.blueprint, whole=False)):
-                directory.forget_others(home, path)
 
     def _enter(self, env: AnyEnvironment | None) -> Trainer:
         """The trainer, in the environment given or in the model's own."""
@@ -565,19 +471,6 @@ def load(path: str | Path, env: AnyEnvironment | None = None, *, network: AnyNet
     if env is not None:
         model._place = model._require_same_spaces(place_of(env))  # pyright: ignore[reportPrivateUsage]
     return model
-
-
-def _keep_evidence(home: Path | None, error: UnhealthyError) -> None:
-    """Write down, beside the last good checkpoint, the batch that did it."""
-    if home is not None:
-        path = directory.checkpoint_path(home, "unhealthy", error.step)
-        batch = {"batch": to_tensors(error.batch)}
-        checkpoint.write(path, error.step, batch, {"quantity": error.quantity})
-
-
-def _pace(steps: int, seconds: float) -> int:
-    """How many steps to make at once, so that those who watch or want to stop need not wait."""
-    return max(1, int(steps / seconds * LONGEST_SILENCE))
 
 
 def _aversion(risk_aversion: float | None, risk: str | None) -> float | None:

@@ -11,7 +11,7 @@ import pytest
 
 import surefoot
 from surefoot.model import MODELS
-from surefoot.runs import directory
+from surefoot.runs import directory, session
 from surefoot.types import UserError
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -53,14 +53,14 @@ def test_stopped_and_gone_on_with_is_the_same_as_never_stopped(tmp_path, never_s
 @pytest.mark.parametrize("step", [20, 30, 60])
 def test_a_signal_loses_nothing_even_in_an_evaluation(tmp_path, never_stopped, env, step, monkeypatch):
     whole = never_stopped(env, "uadqn")
-    evaluate = surefoot.model.evaluation.evaluate
+    evaluate = session.evaluate
 
     def signalled(*args, **options):
         if model.num_timesteps == step:
             os.kill(os.getpid(), signal.SIGINT)
         return evaluate(*args, **options)
 
-    monkeypatch.setattr(surefoot.model.evaluation, "evaluate", signalled)
+    monkeypatch.setattr(session, "evaluate", signalled)
     model = surefoot.UADQN(env, seed=3, **QUICK)
 
     def interrupt(progress):

@@ -1,0 +1,97 @@
+"""What a model is, as plain data: enough to build it again, all but a user's own network."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gymnasium.spaces import Discrete
+
+from surefoot.agents import AGENTS
+from surefoot.agents.base import Learning
+from surefoot.agents.normalised import normalise
+from surefoot.agents.presets import preset_for, settings_of
+from surefoot.architectures import CustomNetwork, architecture_for, default_network, image_shape
+from surefoot.runs.spaces import space_from_json, space_to_json
+from surefoot.types import Agent, Observations, UserError, words
+
+CUSTOM = "custom"
+"""The name of a network that only its user can make."""
+
+AnyNetwork = str | CustomNetwork | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blueprint:
+    """A model's settings, all resolved."""
+
+    env: str
+    env_kwargs: dict[str, Any]
+    driver: str
+    agent: str
+    preset: str
+    network: str
+    normalise: bool
+    seed: int
+    settings: Learning
+    observation_space: Observations
+    action_space: Discrete
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        plain = {name: value for name, value in vars(self).items() if name not in {"settings"}}
+        spaces = {name: space_to_json(getattr(self, name)) for name in ("observation_space", "action_space")}
+        return {**plain, "settings": asdict(self.settings), **spaces}
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> "Blueprint":
+        """What `as_json` gave."""
+        try:
+            known = {name: found[name] for name in cls.__dataclass_fields__}
+            known["settings"] = settings_of(found["agent"], found["preset"], found["settings"])
+            for name in ("observation_space", "action_space"):
+                known[name] = space_from_json(found[name])
+            return cls(**known)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise UserError(f"model: its description is damaged ({type(error).__name__}: {error})") from error
+
+
+def draw_up(
+    agent: str,
+    observation_space: Observations,
+    action_space: Discrete,
+    *,
+    network: AnyNetwork = None,
+    preset: str | None = None,
+    settings: Mapping[str, Any],
+    **rest: Any,
+) -> Blueprint:
+    """A blueprint with what was left open filled in by the observations."""
+    preset = preset or preset_for(observation_space)
+    if network is None:
+        network = default_network(observation_space)
+    return Blueprint(
+        agent=agent,
+        observation_space=observation_space,
+        action_space=action_space,
+        preset=preset,
+        network=network if isinstance(network, str) else CUSTOM,
+        settings=settings_of(agent, preset, settings),
+        **rest,
+    )
+
+
+def build(blueprint: Blueprint, network: AnyNetwork) -> Agent:
+    """The agent that a blueprint describes; its network, where that is a user's own, must be given."""
+    seed, space = blueprint.seed, blueprint.observation_space
+    if not 0 <= seed < 2**63:
+        raise UserError(f"seed: got {seed}, accepted: whole numbers from 0 to 2^63 - 1")
+    if blueprint.network == CUSTOM and (network is None or isinstance(network, str)):
+        raise UserError("network: this model has one of its own, accepted: the function that makes it")
+    architecture = architecture_for(space, network if blueprint.network == CUSTOM else blueprint.network)
+    make = AGENTS[blueprint.agent].make
+    agent = make(blueprint.settings, architecture, int(blueprint.action_space.n))
+    if not blueprint.normalise:
+        return agent
+    if isinstance(space, Discrete) or image_shape(space):
+        raise UserError(f"normalise: got observations {words(space)}, accepted: vectors")
+    return normalise(agent, space.shape)

@@ -1,0 +1,198 @@
+"""Checkpoints: a directory of safetensors files and a manifest with their sizes and digests.
+
+One is written under a temporary name, flushed to the disk and then renamed: under its own name it is whole or not
+there. Reading trusts nothing: sizes, digests, names, shapes and dtypes are compared before arrays are made.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from surefoot.runs.disk import (
+    disk_error,
+    free_bytes,
+    remove_directory,
+    rename_durably,
+    sync_directory,
+    write_durably,
+)
+from surefoot.types import UserError
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+LARGEST_MANIFEST = 64 * 2**20
+"""Bytes; it holds the actions of one episode at most."""
+
+Tensors = Mapping[str, NDArray[Any]]
+
+
+class CheckpointError(UserError):
+    """A checkpoint that cannot be used; the text names the file and what is wrong with it."""
+
+
+class Manifest(NamedTuple):
+    """What a checkpoint says of itself."""
+
+    step: int
+    notes: dict[str, Any]
+    files: dict[str, dict[str, Any]]
+
+
+class Shape(NamedTuple):
+    """What an array must be like; the first axis may be shorter where `ragged`."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    ragged: bool = False
+
+
+def write(directory: Path, step: int, parts: Mapping[str, Tensors], notes: Mapping[str, Any]) -> None:
+    """Write a checkpoint under this name; one that has it already goes when the new one is whole."""
+    temporary = directory.parent / f".{directory.name}.new"
+    needed = sum(array.nbytes for tensors in parts.values() for array in tensors.values())
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        if needed > free_bytes(directory.parent):
+            raise disk_error(f"checkpoint {directory}", needed, directory.parent, None)
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir()
+        files: dict[str, dict[str, Any]] = {}
+        for part, tensors in parts.items():
+            data = save({name: np.asarray(array, order="C") for name, array in tensors.items()})
+            files[f"{part}.safetensors"] = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+            write_durably(temporary / f"{part}.safetensors", data)
+        write_durably(temporary / MANIFEST, _manifest_bytes(step, files, notes))
+        sync_directory(temporary)
+        if directory.exists():
+            remove_directory(directory)
+        rename_durably(temporary, directory)
+    except OSError as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise disk_error(f"checkpoint {directory}", needed, directory.parent, error) from error
+
+
+def recover(directory: Path) -> None:
+    """Finish what `write` was killed in the middle of: a whole checkpoint that has not got its name yet."""
+    temporary = directory.parent / f".{directory.name}.new"
+    if directory.exists() or not (temporary / MANIFEST).exists():
+        return
+    try:
+        verify(temporary, manifest_of(temporary))
+    except CheckpointError:
+        return
+    rename_durably(temporary, directory)
+
+
+DIGEST_PLACE = slice(len(b'{"sha256": "'), len(b'{"sha256": "') + 64)
+"""Where a manifest has its own digest, which is taken with noughts in this place."""
+
+
+def _manifest_bytes(step: int, files: Mapping[str, Any], notes: Mapping[str, Any]) -> bytes:
+    fields = {"sha256": "0" * 64, "format": FORMAT, "step": step, "files": files, "notes": notes}
+    data = bytearray(json.dumps(fields).encode())
+    data[DIGEST_PLACE] = hashlib.sha256(data).hexdigest().encode()
+    return bytes(data)
+
+
+def _is_undamaged(data: bytes) -> bool:
+    blank = bytearray(data)
+    blank[DIGEST_PLACE] = b"0" * 64
+    return data[DIGEST_PLACE] == hashlib.sha256(blank).hexdigest().encode()
+
+
+def manifest_of(directory: Path) -> Manifest:
+    """A checkpoint's manifest, if it is one that this version reads."""
+    path = directory / MANIFEST
+    try:
+        if path.stat().st_size > LARGEST_MANIFEST:
+            raise CheckpointError(f"{path}: larger than any manifest")
+        data = path.read_bytes()
+        found = json.loads(data)
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path}: not readable ({type(error).__name__})") from error
+    version = found.get("format") if isinstance(found, dict) else None
+    if version != FORMAT:
+        raise CheckpointError(f"{path}: format version {version}, accepted: {FORMAT}")
+    if not _is_undamaged(data):
+        raise CheckpointError(f"{path}: damaged (its SHA-256 differs from its own)")
+    try:
+        files = {str(name): dict(each) for name, each in found["files"].items()}
+        step, notes = int(found["step"]), dict(found["notes"])
+        for name, each in files.items():
+            if Path(name).name != name or name.startswith("."):
+                raise CheckpointError(f"{path}: names a file {name!r} outside of its directory")
+            each["bytes"], each["sha256"] = int(each["bytes"]), str(each["sha256"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise CheckpointError(f"{path}: damaged ({type(error).__name__}: {error})") from error
+    return Manifest(step, notes, files)
+
+
+def verify(directory: Path, manifest: Manifest) -> None:
+    """Compare every file with the manifest's size and digest."""
+    for name, said in manifest.files.items():
+        path = directory / name
+        if path.is_symlink() or not path.is_file():
+            raise CheckpointError(f"{path}: missing")
+        size = path.stat().st_size
+        if size != said["bytes"]:
+            raise CheckpointError(f"{path}: {size} bytes, the manifest says {said['bytes']}")
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest != said["sha256"]:
+            raise CheckpointError(f"{path}: damaged (its SHA-256 differs from the manifest's)")
+
+
+def read(directory: Path, part: str, expected: Mapping[str, Shape] | None) -> dict[str, NDArray[Any]]:
+    """The arrays of one part, each as expected and none else; where nothing is, whatever is there."""
+    path = directory / f"{part}.safetensors"
+    try:
+        with safe_open(path, framework="numpy") as file:
+            found = {name: _shape_of(file.get_slice(name)) for name in file.keys()}  # noqa: SIM118
+            if expected is not None:
+                require(str(path), found, expected)
+            return {name: cast("NDArray[Any]", file.get_tensor(name)) for name in found}
+    except (OSError, SafetensorError, KeyError) as error:
+        raise CheckpointError(f"{path}: not readable ({type(error).__name__})") from error
+
+
+def require(where: str, found: Mapping[str, Shape], expected: Mapping[str, Shape]) -> None:
+    """Refuse arrays that are not as expected."""
+    for name in sorted(set(found) ^ set(expected)):
+        raise CheckpointError(f"{where}: {'unexpected' if name in found else 'missing'} array {name}")
+    for name, wanted in expected.items():
+        shape, dtype, _ = found[name]
+        free = int(wanted.ragged)
+        fits = len(shape) == len(wanted.shape) and shape[free:] == wanted.shape[free:]
+        if not fits or shape[:free] > wanted.shape[:free] or dtype != wanted.dtype:
+            got, accepted = f"{shape} {dtype}", f"{wanted.shape} {wanted.dtype}"
+            raise CheckpointError(f"{where}: {name} is {got}, accepted: {accepted}")
+
+
+DTYPES = {
+    "BOOL": "bool",
+    "U8": "uint8",
+    "I8": "int8",
+    "U16": "uint16",
+    "I16": "int16",
+    "F16": "float16",
+    "U32": "uint32",
+    "I32": "int32",
+    "F32": "float32",
+    "U64": "uint64",
+    "I64": "int64",
+    "F64": "float64",
+}
+
+
+def _shape_of(found: Any) -> Shape:
+    return Shape(tuple(found.get_shape()), np.dtype(DTYPES[found.get_dtype()]))

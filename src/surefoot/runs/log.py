@@ -1,0 +1,228 @@
+"""The log of a run: scalars to files, to TensorBoard, and to wherever a user sends them.
+
+A checkpoint remembers how long the files were, and their ends: a run that goes on from it has its log, too, exactly
+as it was then.
+"""
+
+import csv
+import io
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tensorboardX.proto.event_pb2 import Event  # pyright: ignore[reportAttributeAccessIssue]
+from tensorboardX.record_writer import RecordWriter
+from tensorboardX.summary import scalar
+
+from surefoot.runs.disk import disk_error, replace_file
+from surefoot.runs.tally import EpisodeRow
+
+Scalars = Mapping[str, float]
+
+Logger = Callable[[int, Scalars], None]
+"""Gets a step and the scalars of that step; `lambda step, scalars: wandb.log(dict(scalars), step=step)`."""
+
+METRICS, TIMING, EPISODES, TENSORBOARD = "metrics.jsonl", "timing.jsonl", "episodes.csv", "tensorboard"
+EPISODE_COLUMNS = ("episode", "step", "return", "length", "terminated")
+TAIL = 2**16
+"""Bytes of a file's end that a checkpoint keeps."""
+
+
+class Lines:
+    """A file that grows by lines; what a full disk did not take is kept and tried again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self._pending = bytearray()
+
+    def add(self, line: str) -> None:
+        """One more line, to be written at the next flush."""
+        self._pending += line.encode()
+
+    def flush(self) -> None:
+        """Hand the lines to the operating system: a killed process loses nothing of them."""
+        while self._pending:
+            del self._pending[: os.write(self._handle, self._pending)]
+
+    def end(self) -> dict[str, Any]:
+        """Wait until the disk has all; the length of the file, and its end."""
+        self.flush()
+        os.fsync(self._handle)
+        length = os.fstat(self._handle).st_size
+        with self.path.open("rb") as file:
+            file.seek(max(length - TAIL, 0))
+            return {"bytes": length, "tail": file.read(TAIL).decode()}
+
+    def close(self) -> None:
+        """Flush and close."""
+        try:
+            self.flush()
+        finally:
+            os.close(self._handle)
+
+
+def restore(path: Path, end: Mapping[str, Any]) -> bool:
+    """Give a file the length and the end that it had; False where more of it is lost than is known."""
+    length, tail = int(end["bytes"]), str(end["tail"]).encode()
+    sure = length - len(tail)
+    size = path.stat().st_size if path.exists() else 0
+    with path.open("r+b" if path.exists() else "w+b") as file:
+        if size < sure:
+            # What is left of it up to a whole line, then what is known.
+            kept = file.read().rfind(b"\n") + 1
+            tail = tail[tail.find(b"\n") + 1 :]
+        else:
+            kept = sure
+        file.truncate(kept)
+        file.seek(kept)
+        file.write(tail)
+        file.flush()
+        os.fsync(file.fileno())
+    return size >= sure
+
+
+class Events:
+    """TensorBoard's events, written without a thread of their own."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._records: Any = _Records(str(directory / f"events.out.tfevents.{time.time_ns()}.surefoot"))
+        self._write(Event(wall_time=time.time(), file_version="brain.Event:2"))
+
+    def add(self, step: int, scalars: Scalars) -> None:
+        """Scalars of a step."""
+        for name, value in scalars.items():
+            self._write(Event(wall_time=time.time(), step=step, summary=scalar(name, value)))
+
+    def _write(self, event: Any) -> None:
+        self._records.write(event.SerializeToString())
+
+    def flush(self) -> None:
+        """Hand all to the operating system."""
+        self._records.flush()
+
+    def close(self) -> None:
+        """Flush and close."""
+        self._records.close()
+
+
+class _Records(RecordWriter):
+    def flush(self) -> None:
+        # Its own waits for the disk each time.
+        if self._writer is not None:
+            self._writer.flush()
+
+
+class LogFiles:
+    """The files of one run's log.
+
+    What depends on the clock goes to `timing.jsonl` and `tensorboard/timing`, so that equal runs have
+    equal files otherwise.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._metrics, self._timing, self._episodes = (
+            Lines(directory / name) for name in (METRICS, TIMING, EPISODES)
+        )
+        if (directory / EPISODES).stat().st_size == 0:
+            self._episodes.add(_csv_line(EPISODE_COLUMNS))
+        self._events = Events(directory / TENSORBOARD)
+        self._timing_events = Events(directory / TENSORBOARD / "timing")
+        self._all = (self._metrics, self._timing, self._episodes, self._events, self._timing_events)
+        self.flush()
+
+    def episodes(self, rows: Sequence[EpisodeRow]) -> None:
+        """Write down episodes that ended."""
+        for row in rows:
+            self._episodes.add(_csv_line((row.episode, row.step, row.gain, row.length, row.terminated)))
+
+    def scalars(self, step: int, scalars: Scalars) -> None:
+        """Write down what was measured at a step."""
+        self._metrics.add(_json_line({"step": step, **scalars}))
+        self._events.add(step, scalars)
+
+    def timing(self, step: int, scalars: Scalars) -> None:
+        """Write down how fast it goes."""
+        self._timing.add(_json_line({"step": step, **scalars}))
+        self._timing_events.add(step, scalars)
+
+    def flush(self) -> None:
+        """Hand everything to the operating system."""
+        try:
+            for each in self._all:
+                each.flush()
+        except OSError as error:
+            raise disk_error(f"{self._directory}: log", TAIL, self._directory, error) from error
+
+    def ends(self) -> dict[str, Any]:
+        """Where the files end, for a checkpoint."""
+        try:
+            return {METRICS: self._metrics.end(), EPISODES: self._episodes.end()}
+        except OSError as error:
+            raise disk_error(f"{self._directory}: log", TAIL, self._directory, error) from error
+
+    def close(self) -> None:
+        """Flush and close."""
+        try:
+            for each in self._all:
+                each.close()
+        except OSError as error:
+            raise disk_error(f"{self._directory}: log", TAIL, self._directory, error) from error
+
+
+def rewind(directory: Path, step: int, ends: Mapping[str, Any]) -> list[str]:
+    """Bring a run's log back to where a checkpoint knew it; the files of which something is missing."""
+    missing = [name for name, end in ends.items() if not restore(directory / name, end)]
+    kept = [line for line in _read_json_lines(directory / TIMING) if line["step"] <= step]
+    replace_file(directory / TIMING, "".join(map(_json_line, kept)).encode())
+    for part, lines in (("", read_metrics(directory)), ("timing", kept)):
+        for path in (directory / TENSORBOARD / part).glob("events.out.tfevents.*"):
+            path.unlink()
+        events = Events(directory / TENSORBOARD / part)
+        for line in lines:
+            events.add(int(line["step"]), {name: value for name, value in line.items() if name != "step"})
+        events.close()
+    return missing
+
+
+NOTHING: dict[str, Any] = {name: {"bytes": 0, "tail": ""} for name in (METRICS, EPISODES)}
+"""Ends of the log of a run that has not begun."""
+
+
+def read_metrics(directory: Path) -> list[dict[str, float]]:
+    """The lines of a run's metrics; an unfinished last one is left out."""
+    return _read_json_lines(directory / METRICS)
+
+
+def _read_json_lines(path: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in _whole_lines(path)]
+
+
+def _whole_lines(path: Path) -> Iterator[str]:
+    if path.exists():
+        *whole, _torn = path.read_text().split("\n")
+        yield from whole
+
+
+def read_episodes(directory: Path) -> list[EpisodeRow]:
+    """The episodes of a run; an unfinished last line is left out."""
+    _header, *rows = list(_whole_lines(directory / EPISODES)) or [""]
+    return [
+        EpisodeRow(int(episode), int(step), float(gain), int(length), terminated == "True")
+        for episode, step, gain, length, terminated in csv.reader(rows)
+    ]
+
+
+def _json_line(record: Mapping[str, Any]) -> str:
+    return json.dumps(record) + "\n"
+
+
+def _csv_line(values: Sequence[Any]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(values)
+    return line.getvalue()

@@ -1,0 +1,53 @@
+"""How long to train, and what to do on the way."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from surefoot.types import UserError
+
+IF_DISK_FULL = ("stop", "continue")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Steps, and the steps between things that are done now and then."""
+
+    steps: int
+    """Steps in all."""
+    log_every: int
+    eval_every: int | None
+    eval_episodes: int
+    checkpoint_every: int
+    if_disk_full: str
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        for name in ("steps", "log_every", "eval_every", "eval_episodes", "checkpoint_every"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UserError(f"{name}: got {value}, accepted: whole numbers from 1")
+        if self.if_disk_full not in IF_DISK_FULL:
+            accepted = ", ".join(IF_DISK_FULL)
+            raise UserError(f"if_disk_full: got {self.if_disk_full}, accepted: {accepted}")
+
+    @classmethod
+    def from_json(cls, config: Mapping[str, Any]) -> "Plan":
+        """The plan in a run's configuration."""
+        try:
+            return cls(**{field.name: config[field.name] for field in fields(cls)})
+        except (KeyError, TypeError) as error:
+            raise UserError(f"config.json: damaged ({type(error).__name__}: {error})") from error
+
+    def is_due(self, step: int) -> bool:
+        """Whether there is something to log or to evaluate after this many steps."""
+        return any(step % each == 0 for each in self._regular)
+
+    def next_stop(self, step: int) -> int:
+        """The next step at which there is, or a checkpoint, or the end."""
+        every = (*self._regular, self.checkpoint_every)
+        return min(self.steps, *((step // each + 1) * each for each in every))
+
+    @property
+    def _regular(self) -> list[int]:
+        return [each for each in (self.log_every, self.eval_every) if each]

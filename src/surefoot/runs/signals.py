@@ -1,0 +1,52 @@
+"""Signals: the first asks to stop in order, the second stops at once."""
+
+import signal
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Request:
+    """Whether a signal has asked to stop, and which."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    def __call__(self) -> bool:
+        """Whether to stop."""
+        return self.signal is not None
+
+
+@contextmanager
+def stop_in_order() -> Generator[Request]:
+    """While inside, an interruption is a request; outside of the main thread nothing changes."""
+    request = Request()
+    if threading.current_thread() is not threading.main_thread():
+        yield request
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        del frame
+        again = request.signal is not None
+        request.signal = number
+        if again:
+            pass_on(request)
+
+    before: dict[int, Any] = {number: signal.signal(number, handle) for number in SIGNALS}
+    try:
+        yield request
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def pass_on(request: Request) -> None:
+    """After order is made, stop as the signal would have had it."""
+    if request.signal == signal.SIGINT:
+        raise KeyboardInterrupt
+    if request.signal is not None:
+        raise SystemExit(128 + request.signal)

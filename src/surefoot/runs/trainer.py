@@ -1,0 +1,206 @@
+"""A run under way: an agent's state in an environment, what is counted of it, and both as a checkpoint."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+from numpy.typing import NDArray
+
+from surefoot.envs.hosting import stored_dtype
+from surefoot.envs.place import Place
+from surefoot.runs import checkpoint, tensors
+from surefoot.runs.blueprint import Blueprint
+from surefoot.runs.health import examine, vitals_of
+from surefoot.runs.memory import require_room_for
+from surefoot.runs.tally import EpisodeRow, Tally
+from surefoot.training import compiled, hosted
+from surefoot.training import step as steps
+from surefoot.training.compiled import CompiledRun
+from surefoot.training.driver import Driver, Stop
+from surefoot.training.hosted import HostedRun, Playing
+from surefoot.training.step import Run
+from surefoot.types import Agent, FaultyEnvironmentError, Learner, UserError
+
+
+class Saved(NamedTuple):
+    """What a checkpoint holds beyond the learner, until there is an environment to go on in."""
+
+    run: Run
+    beside: dict[str, NDArray[Any]]
+    """The environment's state in JAX, or the action chosen next."""
+    playing: Playing | None
+
+
+class Trainer:
+    """Training that can be stopped, saved, and gone on with, here or in another environment."""
+
+    def __init__(self, agent: Agent, blueprint: Blueprint) -> None:
+        self.agent, self.config, self.seed = agent, blueprint.settings, blueprint.seed
+        self.tally = Tally()
+        self.best: float | None = None
+        self.settled = 0
+        """The last step at which everything that was due was done."""
+        self.place: Place | None = None
+        self._space = blueprint.observation_space
+        self._driver: Driver | None = None
+        self._state: Any = None
+        self._saved: Saved | None = None
+        self._learner: Learner | None = None
+        self._episode_is_lost = False
+        self._loss = jax.jit(lambda run: steps.current_loss(agent, self.config, run))
+        self._vitals = jax.jit(lambda run: vitals_of(agent, self.config, run))
+        self._loss_on = jax.jit(
+            lambda run, batch: agent.loss(run.learner, batch, run.replay.size.astype(float), run.key)
+        )
+
+    @property
+    def step(self) -> int:
+        """Steps made so far."""
+        run = self._run
+        return 0 if run is None else int(run.step)
+
+    @property
+    def learner(self) -> Learner:
+        """Networks, targets, prior and optimiser as they are now."""
+        run = self._run
+        if run is not None:
+            return run.learner
+        learner = self._learner
+        if learner is None:
+            # As the driver will draw it.
+            _, run_key = jax.random.split(jax.random.key(self.seed))
+            draw: Callable[..., Learner] = jax.jit(self.agent.init)
+            learner = self._learner = draw(jax.random.split(run_key, 3)[0])
+        return learner
+
+    @property
+    def _run(self) -> Run | None:
+        if self._state is not None:
+            return self._state.run
+        return None if self._saved is None else self._saved.run
+
+    def enter(self, place: Place) -> None:
+        """Be in an environment, ready to advance; in another one than before, at the start of an episode."""
+        if self.place is not None and place is not self.place:
+            self._episode_is_lost, self._driver = True, None
+        self.place = place
+        driver = self._driver = self._driver or self._driver_for(place)
+        if self._saved is not None:
+            self._state, self._saved = self._reopened(driver, place, self._saved), None
+        elif self._state is None:
+            require_room_for(self._template().replay)
+            learned, self._learner = self._learner, None
+            self._state = driver.init(jax.random.key(self.seed))
+            if learned is not None:
+                self._state = self._state._replace(run=self._state.run._replace(learner=learned))
+                self._episode_is_lost = True
+        if isinstance(self._state, HostedRun) == (place.inside is not None):
+            raise UserError("env: a run goes on with the driver it began with, compiled or hosted")
+        if self._episode_is_lost:
+            self._state, self._episode_is_lost = driver.restart(self._state), False
+
+    def _driver_for(self, place: Place) -> Driver:
+        if place.inside is not None:
+            return compiled.make(self.agent, place.inside, self.config)
+        return hosted.make(self.agent, place.outside, self.config, self.seed)
+
+    def advance(self, until: int, stop: Stop) -> tuple[list[EpisodeRow], FaultyEnvironmentError | None]:
+        """Train up to a step, or until something stops it; the episodes that ended, and what went wrong.
+
+        Raises `UnhealthyError` where something is no number any more.
+        """
+        assert self._driver is not None
+        before = self.step
+        self._state, record, fault = self._driver.advance(self._state, until - before, stop)
+        self._episode_is_lost = fault is not None
+        run = self._state.run
+        examine(self.config, run, self._vitals(run), record, self._loss_on)
+        return self.tally.add(record, before), fault
+
+    def scalars(self) -> dict[str, float]:
+        """What there is to log."""
+        scalars = self.tally.scalars()
+        if self.step > self.config.learning_starts:
+            scalars["train/loss"] = float(self._loss(self._state.run))
+        return scalars
+
+    def save(
+        self, path: Path, blueprint: Blueprint, *, whole: bool = True, log: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write a checkpoint; one that is not whole can be asked, but not gone on with from where it was.
+
+        `log` says where the run's log ends.
+        """
+        parts: dict[str, Any] = {"learner": tensors.to_tensors(self.learner)}
+        notes: dict[str, Any] = {
+            "model": blueprint.as_json(),
+            "best": self.best,
+            "settled": self.settled,
+            "tally": self.tally.as_json(),
+            "log": log,
+        }
+        run = self._run
+        if whole and run is not None:
+            parts["replay"] = tensors.replay_to_tensors(run.replay)
+            parts["run"] = tensors.to_tensors(_without_bulk(run))
+            parts["beside"], notes["playing"] = self._beside()
+        checkpoint.write(path, self.step, parts, notes)
+
+    def _beside(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any] | None]:
+        if self._saved is not None:
+            playing = self._saved.playing
+            return self._saved.beside, None if playing is None else playing._asdict()
+        if isinstance(self._state, HostedRun):
+            return tensors.to_tensors(self._state.choice), self._state.playing._asdict()
+        return tensors.to_tensors(self._state.environment), None
+
+    def load(self, path: Path, manifest: checkpoint.Manifest) -> None:
+        """Take over what a checkpoint holds."""
+        checkpoint.verify(path, manifest)
+        template = self._template()
+        learner = _read(path, "learner", template.learner)
+        self.tally = Tally.from_json(manifest.notes["tally"])
+        self.best = manifest.notes["best"]
+        self.settled = int(manifest.notes["settled"])
+        if "replay.safetensors" not in manifest.files:
+            self._learner = learner
+            return
+        require_room_for(template.replay)
+        shapes = tensors.replay_shapes(template.replay)
+        replay = tensors.replay_from_tensors(
+            template.replay, checkpoint.read(path, "replay", shapes)
+        )
+        run: Run = _read(path, "run", _without_bulk(template))
+        playing = manifest.notes["playing"]
+        self._saved = Saved(
+            run._replace(learner=learner, replay=replay),
+            checkpoint.read(path, "beside", None),
+            None if playing is None else Playing(**playing),
+        )
+
+    def _template(self) -> Run:
+        """The shapes of a run."""
+        obs = jax.ShapeDtypeStruct(self._space.shape or (), stored_dtype(self._space))
+        return jax.eval_shape(
+            lambda key, obs: steps.start(self.agent, self.config, key, obs), jax.random.key(0), obs
+        )
+
+    def _reopened(self, driver: Driver, place: Place, saved: Saved) -> Any:
+        """The state that was saved, its environment brought back to where it was."""
+        if (saved.playing is None) != (place.inside is not None):
+            raise UserError("env: a run goes on with the driver it began with, compiled or hosted")
+        template = jax.eval_shape(driver.example, jax.random.key(0))
+        beside = tensors.from_tensors(template, tensors.matching(template, saved.beside))
+        if saved.playing is None:
+            return CompiledRun(saved.run, beside)
+        return driver.reopen(HostedRun(saved.run, beside, saved.playing))
+
+
+def _without_bulk(run: Run) -> Run:
+    """A run's small parts."""
+    return run._replace(learner=None, replay=None)  # pyright: ignore[reportArgumentType]
+
+
+def _read(path: Path, part: str, template: Any) -> Any:
+    return tensors.from_tensors(template, checkpoint.read(path, part, tensors.shapes_of(template)))

@@ -1,0 +1,164 @@
+"""The directory of a run: its log as others read it, one writer, and a glance at many."""
+
+import json
+import os
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+import surefoot
+from surefoot.runs import directory
+from surefoot.runs.log import LogFiles, read_episodes, read_metrics
+from surefoot.runs.spaces import space_from_json, space_to_json
+from surefoot.runs.tally import EpisodeRow, Tally
+from surefoot.types import UserError
+
+QUICK = {"network": "mlp:8", "batch_size": 4, "learning_starts": 50, "target_period": 20, "replay_capacity": 500}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    home = tmp_path_factory.mktemp("runs") / "cliff"
+    model = surefoot.UADQN("surefoot/WindyCliff-v0", seed=3, **QUICK)
+    model.learn(250, out=home, log_every=100, eval_every=100, eval_episodes=2, progress=False)
+    return home
+
+
+def test_everything_is_where_the_design_says(run):
+    names = {path.name for path in run.iterdir()}
+    assert names >= {"config.json", "metrics.jsonl", "timing.jsonl", "episodes.csv", "run.lock", "checkpoints"}
+    assert (run / "checkpoints" / "step_000000250" / "manifest.json").exists()
+    assert directory.last_checkpoint(run).name == "step_000000250"
+    assert directory.best_checkpoint(run).name in {"best_000000100", "best_000000200"}
+
+
+def test_the_configuration_is_resolved_and_says_what_produced_the_run(run):
+    config = json.loads((run / "config.json").read_text())
+    assert config["env"] == "surefoot/WindyCliff-v0"
+    assert config["driver"] == "compiled"
+    assert config["agent"] == "uadqn"
+    assert config["preset"] == "control"
+    assert (config["seed"], config["steps"]) == (3, 250)
+    assert config["settings"]["batch_size"] == 4
+    assert config["settings"]["quantiles"] == 50
+    assert {"version", "revision", "device"} <= set(config)
+
+
+def test_metrics_have_their_names_and_no_clock(run):
+    lines = read_metrics(run)
+    assert [line["step"] for line in lines] == [100, 200, 250]
+    for line in lines:
+        assert {
+            "rollout/ep_rew_mean",
+            "rollout/ep_len_mean",
+            "train/loss",
+            "uncertainty/epistemic_mean",
+            "uncertainty/aleatoric_mean",
+            "uncertainty/nongreedy_fraction",
+            "info/fell",
+        } <= set(line)
+        assert not any("time" in name for name in line)
+        assert ("eval/mean_reward" in line) == (line["step"] % 100 == 0)
+    timing = [json.loads(line) for line in (run / "timing.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in timing] == [100, 200, 250]
+    assert all(line["time/fps"] > 0 for line in timing)
+
+
+def test_episodes_add_up(run):
+    rows = read_episodes(run)
+    assert [row.episode for row in rows] == list(range(1, len(rows) + 1))
+    ends = [0, *(row.step for row in rows)]
+    assert [row.length for row in rows] == [after - before for before, after in zip(ends, ends[1:], strict=False)]
+    assert read_metrics(run)[-1]["rollout/episodes"] == len(rows)
+    last = rows[-100:]
+    mean = sum(row.gain for row in last) / len(last)
+    assert read_metrics(run)[-1]["rollout/ep_rew_mean"] == pytest.approx(mean)
+
+
+def test_tensorboards_own_reader_finds_the_same_scalars(run):
+    for part, lines in (
+        ("", read_metrics(run)),
+        ("timing", [json.loads(line) for line in (run / "timing.jsonl").read_text().splitlines()]),
+    ):
+        events = EventAccumulator(str(run / "tensorboard" / part))
+        events.Reload()
+        names = {name for line in lines for name in line if name != "step"}
+        assert set(events.Tags()["scalars"]) == names
+        for name in names:
+            written = [(line["step"], line[name]) for line in lines if name in line]
+            found = [(event.step, event.value) for event in events.Scalars(name)]
+            assert [step for step, _ in found] == [step for step, _ in written]
+            assert [value for _, value in found] == pytest.approx([value for _, value in written])
+
+
+def test_equal_runs_have_equal_files(tmp_path, run):
+    model = surefoot.UADQN("surefoot/WindyCliff-v0", seed=3, **QUICK)
+    model.learn(250, out=tmp_path, log_every=100, eval_every=100, eval_episodes=2, progress=False)
+    for name in ("config.json", "metrics.jsonl", "episodes.csv"):
+        assert (tmp_path / name).read_bytes() == (run / name).read_bytes(), name
+
+
+def test_a_directory_that_holds_something_is_refused_and_left_as_it_was(run, tmp_path):
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    model = surefoot.UADQN("surefoot/WindyCliff-v0", **QUICK)
+    with pytest.raises(UserError, match=f"--out: {run} already holds checkpoints, config.json, .*accepted: a new"):
+        model.learn(10, out=run, progress=False)
+    assert {path for path in run.rglob("*") if path.is_file()} == set(before)
+    for path, content in before.items():
+        if path.name != "run.holder":
+            assert path.read_bytes() == content
+    file = tmp_path / "file"
+    file.write_text("precious")
+    with pytest.raises(UserError, match="--out: got .*accepted: a directory"):
+        model.learn(10, out=file, progress=False)
+    assert file.read_text() == "precious"
+
+
+def test_a_second_writer_is_told_who_the_first_is(tmp_path):
+    lock = directory.hold(tmp_path)
+    try:
+        with pytest.raises(UserError, match=f"in use by process {os.getpid()} on .*accepted: one writer"):
+            directory.hold(tmp_path)
+    finally:
+        lock.release()
+    directory.hold(tmp_path).release()
+
+
+def test_a_glance_at_all_runs(run):
+    (found,) = directory.summaries(run.parent)
+    assert found.directory == run
+    assert (found.environment, found.agent, found.seed) == ("surefoot/WindyCliff-v0", "uadqn", 3)
+    assert (found.step, found.steps) == (250, 250)
+    assert found.episode_return == read_metrics(run)[-1]["rollout/ep_rew_mean"]
+    assert found.best is not None
+
+
+def test_a_torn_last_line_is_left_out(tmp_path):
+    files = LogFiles(tmp_path)
+    files.episodes([EpisodeRow(1, 9, 1.5, 9, True), EpisodeRow(2, 12, -1.0, 3, False)])
+    files.scalars(10, {"x": 1.0})
+    files.scalars(20, {"x": 2.0})
+    files.close()
+    for name in ("metrics.jsonl", "episodes.csv"):
+        path = tmp_path / name
+        path.write_text(path.read_text()[:-2])
+    assert read_metrics(tmp_path) == [{"step": 10, "x": 1.0}]
+    assert read_episodes(tmp_path) == [EpisodeRow(1, 9, 1.5, 9, True)]
+
+
+def test_a_tally_comes_back_from_json(run):
+    tally = Tally()
+    tally.episodes, tally.events = 4, {"fell": 2}
+    tally.recent.extend([(1.5, 3), (2.0, 4)])
+    tally.choices["nongreedy"] += [0.0, 1.0]
+    tally.choices["epistemic"] += [float("nan"), float("nan")]
+    again = Tally.from_json(json.loads(json.dumps(tally.as_json())))
+    assert again.as_json() == tally.as_json()
+    assert again.scalars() == tally.scalars()
+    assert "uncertainty/epistemic_mean" not in tally.scalars()
+
+
+def test_spaces_come_back_from_json():
+    for name in ("CartPole-v1", "FrozenLake-v1", "surefoot/WindyCliff-v0"):
+        space = surefoot.DQN(name).observation_space
+        assert space_from_json(json.loads(json.dumps(space_to_json(space)))) == space
