@@ -65,10 +65,15 @@ def test_beliefs_of_one_and_of_many_agree(trained):
             np.testing.assert_allclose(b[1], a, rtol=1e-4, atol=1e-5)
 
 
-def test_the_first_learner_is_the_one_that_learning_starts_from():
-    asked, unasked = (surefoot.DQN(CLIFF, seed=4, **QUICK) for _ in range(2))
-    asked.predict(np.zeros(11, np.float32))
+@pytest.mark.parametrize("env", [CLIFF, "CartPole-v1"])
+def test_asking_before_learning_changes_nothing_of_what_is_learned(env):
+    asked, unasked = (surefoot.DQN(env, seed=4, **QUICK) for _ in range(2))
+    before = asked.beliefs(np.zeros(asked.observation_space.shape, np.float32)).mean
     assert same(asked.learn(60, progress=False), unasked.learn(60, progress=False))
+    first = surefoot.DQN(env, seed=4, **QUICK).learn(1, progress=False)
+    np.testing.assert_array_equal(
+        first.beliefs(np.zeros(asked.observation_space.shape, np.float32)).mean, before
+    )
 
 
 def test_learning_in_pieces_is_learning_at_once():

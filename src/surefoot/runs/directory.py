@@ -43,7 +43,9 @@ def create(directory: Path, config: Mapping[str, Any]) -> FileLock:
             _require_empty(directory)  # Nothing of ours goes into what is someone else's.
         lock = hold(directory)
     except OSError as error:
-        raise UserError(f"--out: got {directory}, accepted: a directory to write to ({error.strerror})") from error
+        raise UserError(
+            f"--out: got {directory}, accepted: a directory to write to ({error.strerror})"
+        ) from error
     try:
         _require_empty(directory)
         write_config(directory, config)
@@ -73,7 +75,9 @@ def hold(directory: Path) -> FileLock:
     try:
         lock.acquire()
     except Timeout:
-        raise UserError(f"{directory}: in use by {_holder(directory)}, accepted: one writer at a time") from None
+        raise UserError(
+            f"{directory}: in use by {_holder(directory)}, accepted: one writer at a time"
+        ) from None
     (directory / HOLDER).write_text(f"process {os.getpid()} on {socket.gethostname()}")
     return lock
 

@@ -47,6 +47,9 @@ class Trainer:
         self._state: Any = None
         self._saved: Saved | None = None
         self._learner: Learner | None = None
+        """From a checkpoint that holds no more."""
+        self._newborn: Learner | None = None
+        """For questions before any training."""
         self._episode_is_lost = False
         self._loss = jax.jit(lambda run: steps.current_loss(agent, self.config, run))
         self._vitals = jax.jit(lambda run: vitals_of(agent, self.config, run))
@@ -66,13 +69,14 @@ class Trainer:
         run = self._run
         if run is not None:
             return run.learner
-        learner = self._learner
-        if learner is None:
+        if self._learner is not None:
+            return self._learner
+        if self._newborn is None:
             # As the driver will draw it.
             _, run_key = jax.random.split(jax.random.key(self.seed))
             draw: Callable[..., Learner] = jax.jit(self.agent.init)
-            learner = self._learner = draw(jax.random.split(run_key, 3)[0])
-        return learner
+            self._newborn = draw(jax.random.split(run_key, 3)[0])
+        return self._newborn
 
     @property
     def _run(self) -> Run | None:
@@ -90,7 +94,7 @@ class Trainer:
             self._state, self._saved = self._reopened(driver, place, self._saved), None
         elif self._state is None:
             require_room_for(self._template().replay)
-            learned, self._learner = self._learner, None
+            learned, self._learner, self._newborn = self._learner, None, None
             self._state = driver.init(jax.random.key(self.seed))
             if learned is not None:
                 self._state = self._state._replace(run=self._state.run._replace(learner=learned))
@@ -168,9 +172,7 @@ class Trainer:
             return
         require_room_for(template.replay)
         shapes = tensors.replay_shapes(template.replay)
-        replay = tensors.replay_from_tensors(
-            template.replay, checkpoint.read(path, "replay", shapes)
-        )
+        replay = tensors.replay_from_tensors(template.replay, checkpoint.read(path, "replay", shapes))
         run: Run = _read(path, "run", _without_bulk(template))
         playing = manifest.notes["playing"]
         self._saved = Saved(

@@ -100,7 +100,10 @@ def change_manifest(saved, change):
         (lambda found: found.pop("format"), "format version None, accepted: 1"),
         (lambda found: found.pop("files"), "damaged"),
         (lambda found: found.update(files=3), "damaged"),
-        (lambda found: found["files"].update({"../out": {"bytes": 1, "sha256": ""}}), "outside of its directory"),
+        (
+            lambda found: found["files"].update({"../out": {"bytes": 1, "sha256": ""}}),
+            "outside of its directory",
+        ),
         (lambda found: found["files"].update({"/etc/passwd": {"bytes": 1, "sha256": ""}}), "outside"),
         (lambda found: found["files"].update({"x": {}}), "damaged"),
     ],

@@ -13,7 +13,13 @@ from surefoot.runs.spaces import space_from_json, space_to_json
 from surefoot.runs.tally import EpisodeRow, Tally
 from surefoot.types import UserError
 
-QUICK = {"network": "mlp:8", "batch_size": 4, "learning_starts": 50, "target_period": 20, "replay_capacity": 500}
+QUICK = {
+    "network": "mlp:8",
+    "batch_size": 4,
+    "learning_starts": 50,
+    "target_period": 20,
+    "replay_capacity": 500,
+}
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +32,14 @@ def run(tmp_path_factory):
 
 def test_everything_is_where_the_design_says(run):
     names = {path.name for path in run.iterdir()}
-    assert names >= {"config.json", "metrics.jsonl", "timing.jsonl", "episodes.csv", "run.lock", "checkpoints"}
+    assert names >= {
+        "config.json",
+        "metrics.jsonl",
+        "timing.jsonl",
+        "episodes.csv",
+        "run.lock",
+        "checkpoints",
+    }
     assert (run / "checkpoints" / "step_000000250" / "manifest.json").exists()
     assert directory.last_checkpoint(run).name == "step_000000250"
     assert directory.best_checkpoint(run).name in {"best_000000100", "best_000000200"}
@@ -68,7 +81,9 @@ def test_episodes_add_up(run):
     rows = read_episodes(run)
     assert [row.episode for row in rows] == list(range(1, len(rows) + 1))
     ends = [0, *(row.step for row in rows)]
-    assert [row.length for row in rows] == [after - before for before, after in zip(ends, ends[1:], strict=False)]
+    assert [row.length for row in rows] == [
+        after - before for before, after in zip(ends, ends[1:], strict=False)
+    ]
     assert read_metrics(run)[-1]["rollout/episodes"] == len(rows)
     last = rows[-100:]
     mean = sum(row.gain for row in last) / len(last)
@@ -101,7 +116,9 @@ def test_equal_runs_have_equal_files(tmp_path, run):
 def test_a_directory_that_holds_something_is_refused_and_left_as_it_was(run, tmp_path):
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     model = surefoot.UADQN("surefoot/WindyCliff-v0", **QUICK)
-    with pytest.raises(UserError, match=f"--out: {run} already holds checkpoints, config.json, .*accepted: a new"):
+    with pytest.raises(
+        UserError, match=f"--out: {run} already holds checkpoints, config.json, .*accepted: a new"
+    ):
         model.learn(10, out=run, progress=False)
     assert {path for path in run.rglob("*") if path.is_file()} == set(before)
     for path, content in before.items():
