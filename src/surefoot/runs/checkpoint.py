@@ -1,7 +1,8 @@
 """Checkpoints: a directory of safetensors files and a manifest with their sizes and digests.
 
-One is written under a temporary name, flushed to the disk and then renamed: under its own name it is whole or not
-there. Reading trusts nothing: sizes, digests, names, shapes and dtypes are compared before arrays are made.
+One is written under a temporary name, flushed to the disk and then renamed: under its own name it is whole or
+not there. Reading trusts nothing: sizes, digests, names, shapes and dtypes are compared before arrays are
+made.
 """
 
 import hashlib

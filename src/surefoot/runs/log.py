@@ -1,7 +1,7 @@
 """The log of a run: scalars to files, to TensorBoard, and to wherever a user sends them.
 
-A checkpoint remembers how long the files were, and their ends: a run that goes on from it has its log, too, exactly
-as it was then.
+A checkpoint remembers how long the files were, and their ends: a run that goes on from it has its log, too,
+exactly as it was then.
 """
 
 import csv

@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -76,7 +77,5 @@ class Recorder:
 
 
 def _quietly(close: Callable[[], None]) -> None:
-    try:
+    with suppress(DiskError, OSError):
         close()
-    except (DiskError, OSError):
-        pass

@@ -55,7 +55,7 @@ def replay_to_tensors(replay: Replay) -> dict[str, NDArray[Any]]:
     tensors = {"added": np.asarray(replay.added)}
     for name, array in to_tensors(replay.storage).items():
         rows = array[:size]
-        if rows.dtype == bool:
+        if rows.dtype.kind == "b":
             flat = rows.reshape(size, int(np.prod(rows.shape[1:])))
             tensors[name + BITS] = np.packbits(flat, axis=1)
         else:
@@ -67,7 +67,7 @@ def replay_shapes(template: Replay) -> dict[str, Shape]:
     """What the arrays of such a replay must be like."""
     expected = {"added": Shape((), np.dtype(np.int32))}
     for name, (shape, dtype, _) in shapes_of(template.storage).items():
-        if dtype == bool:
+        if dtype.kind == "b":
             bits = int(np.prod(shape[1:]))
             expected[name + BITS] = Shape((shape[0], -(-bits // 8)), np.dtype(np.uint8), ragged=True)
         else:
@@ -83,7 +83,7 @@ def replay_from_tensors(template: Replay, tensors: Tensors) -> Replay:
     full: dict[str, NDArray[Any]] = {}
     for name, (shape, dtype, _) in shapes_of(template.storage).items():
         full[name] = np.zeros(shape, dtype)
-        if dtype == bool:
+        if dtype.kind == "b":
             packed = tensors[name + BITS]
             rows = np.unpackbits(packed, axis=1, count=int(np.prod(shape[1:]))).astype(bool)
             full[name][: len(rows)] = rows.reshape(-1, *shape[1:])

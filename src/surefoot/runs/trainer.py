@@ -71,12 +71,13 @@ class Trainer:
             return run.learner
         if self._learner is not None:
             return self._learner
-        if self._newborn is None:
+        newborn = self._newborn
+        if newborn is None:
             # As the driver will draw it.
             _, run_key = jax.random.split(jax.random.key(self.seed))
             draw: Callable[..., Learner] = jax.jit(self.agent.init)
-            self._newborn = draw(jax.random.split(run_key, 3)[0])
-        return self._newborn
+            newborn = self._newborn = draw(jax.random.split(run_key, 3)[0])
+        return newborn
 
     @property
     def _run(self) -> Run | None:

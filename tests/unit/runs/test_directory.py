@@ -117,7 +117,7 @@ def test_a_directory_that_holds_something_is_refused_and_left_as_it_was(run, tmp
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     model = surefoot.UADQN("surefoot/WindyCliff-v0", **QUICK)
     with pytest.raises(
-        UserError, match=f"--out: {run} already holds checkpoints, config.json, .*accepted: a new"
+        UserError, match=rf"--out: {run} already holds checkpoints, config.json, .*accepted: a new"
     ):
         model.learn(10, out=run, progress=False)
     assert {path for path in run.rglob("*") if path.is_file()} == set(before)
@@ -163,7 +163,7 @@ def test_a_torn_last_line_is_left_out(tmp_path):
     assert read_episodes(tmp_path) == [EpisodeRow(1, 9, 1.5, 9, True)]
 
 
-def test_a_tally_comes_back_from_json(run):
+def test_a_tally_comes_back_from_json():
     tally = Tally()
     tally.episodes, tally.events = 4, {"fell": 2}
     tally.recent.extend([(1.5, 3), (2.0, 4)])
