@@ -1,5 +1,6 @@
 """The directory of a run: its log as others read it, one writer, and a glance at many."""
 
+import itertools
 import json
 import os
 
@@ -81,9 +82,7 @@ def test_episodes_add_up(run):
     rows = read_episodes(run)
     assert [row.episode for row in rows] == list(range(1, len(rows) + 1))
     ends = [0, *(row.step for row in rows)]
-    assert [row.length for row in rows] == [
-        after - before for before, after in zip(ends, ends[1:], strict=False)
-    ]
+    assert [row.length for row in rows] == [after - before for before, after in itertools.pairwise(ends)]
     assert read_metrics(run)[-1]["rollout/episodes"] == len(rows)
     last = rows[-100:]
     mean = sum(row.gain for row in last) / len(last)
@@ -126,7 +125,7 @@ def test_a_directory_that_holds_something_is_refused_and_left_as_it_was(run, tmp
             assert path.read_bytes() == content
     file = tmp_path / "file"
     file.write_text("precious")
-    with pytest.raises(UserError, match="--out: got .*accepted: a directory"):
+    with pytest.raises(UserError, match=r"--out: got .*accepted: a directory"):
         model.learn(10, out=file, progress=False)
     assert file.read_text() == "precious"
 
