@@ -95,7 +95,7 @@ def test_2000_steps_take_the_same_actions_and_end_with_the_same_parameters(name)
         assert arrays(one.run.learner.params)[0].dtype == np.float64
 
 
-@pytest.mark.parametrize("name", ["qrdqn", "uadqn"])
+@pytest.mark.parametrize("name", list(AGENTS))
 def test_one_step_in_single_precision_from_each_of_500_states(name):
     """The compiled run leads; before each step the hosted one is set to its state."""
     key = jax.random.key(6)
