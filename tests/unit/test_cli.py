@@ -6,6 +6,7 @@ import pytest
 
 import surefoot
 from surefoot import cli
+from surefoot.cli import reproduce
 
 QUICK = ["reproduce", "propositions", "--seeds", "1", "--steps", "200"]
 
@@ -62,7 +63,7 @@ def test_claims_table_shows_every_claim_and_verdict(capsys, tmp_path):
 
 
 def test_a_narrow_terminal_gets_a_list_in_which_nothing_is_lost(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(cli.reproduce, "TABLE_WIDTH", 1_000)
+    monkeypatch.setattr(reproduce, "TABLE_WIDTH", 1_000)
     _, out, _ = run(capsys, *QUICK, "--out", str(tmp_path))
     for each in json.loads((tmp_path / "summary.json").read_text())["claims"]:
         assert f"{each['verdict']}: {each['name']}" in out
@@ -147,7 +148,7 @@ def test_an_interruption_is_one_line(capsys, tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli.reproduce.report, "write", interrupted)
+    monkeypatch.setattr(reproduce.report, "write", interrupted)
     code, _, err = run(capsys, *QUICK, "--out", str(tmp_path))
     assert code == 130
     assert err.endswith("surefoot: interrupted\n")

@@ -4,13 +4,13 @@ import io
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from types import FrameType
 
 import tyro
 from rich.console import Console
 
 import surefoot
-from surefoot.cli import bench, evaluate, reproduce, runs, train
 from surefoot.cli.exits import INTERRUPTED, MISUSE, OK
 from surefoot.cli.messages import errors_as_one_line
 from surefoot.types import UserError
@@ -52,18 +52,25 @@ def run(args: list[str]) -> int:
         return INTERRUPTED
 
 
+COMMANDS = {
+    "train": "Train an agent in an environment.",
+    "evaluate": "Play episodes with a trained agent.",
+    "runs": "List runs.",
+    "reproduce": "Repeat an experiment of the paper and judge its claims.",
+    "bench": "Measure speed, ours beside its peers'.",
+}
+"""Each is a module here with a `commands(args)`; only the one that is named is imported, to start fast."""
+
+
 def _parse(args: Sequence[str]) -> Callable[[], int]:
     """The command that the arguments name, ready to run."""
     commands = tyro.extras.SubcommandApp()
-    commands.command(name="train", help="Train an agent in an environment.")(train.command_for(args))
-    commands.command(name="evaluate", help="Play episodes with a trained agent.")(evaluate.command)
-    commands.command(name="runs", help="List runs.")(runs.command)
-    commands.command(
-        reproduce.commands(),
-        name="reproduce",
-        help="Repeat an experiment of the paper and judge its claims.",
-    )
-    commands.command(name="bench", help="Measure speed, ours beside its peers'.")(bench.command)
+    for name, words in COMMANDS.items():
+        found = import_module(f"surefoot.cli.{name}").commands(args) if args[:1] == [name] else _other
+        if isinstance(found, tyro.extras.SubcommandApp):
+            commands.command(found, name=name, help=words)
+        else:
+            commands.command(name=name, help=words)(found)
     with errors_as_one_line(args):
         return commands.cli(
             args=args,
@@ -71,3 +78,8 @@ def _parse(args: Sequence[str]) -> Callable[[], int]:
             description=DESCRIPTION,
             config=(tyro.conf.FlagCreatePairsOff,),
         )
+
+
+def _other() -> Callable[[], int]:
+    """Stands for a command that is not the one named."""
+    raise AssertionError("not the command that was named")

@@ -2,7 +2,7 @@
 
 import json as jsons
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +19,13 @@ from surefoot.runs.provenance import provenance
 from surefoot.types import UserError
 
 
-def command(
+def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
+    """The command."""
+    del args
+    return _command
+
+
+def _command(
     json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None, rounds: int = 7, steps: int = 1_000
 ) -> Callable[[], int]:
     """Measure steps per second on one core, everything in turn; nothing else should run meanwhile.

@@ -1,6 +1,6 @@
 """`surefoot evaluate`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,7 +17,13 @@ from surefoot.statistics import mean_estimate
 from surefoot.types import UserError
 
 
-def command(
+def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
+    """The command."""
+    del args
+    return _command
+
+
+def _command(
     run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")],
     episodes: int = 100,
     which: Literal["best", "last"] = "best",

@@ -24,8 +24,9 @@ TABLE_WIDTH = 100
 """Columns that the table of claims needs; a narrower terminal gets a list."""
 
 
-def commands() -> tyro.extras.SubcommandApp:
+def commands(args: Sequence[str]) -> tyro.extras.SubcommandApp:
     """A command for each experiment."""
+    del args
     experiments = tyro.extras.SubcommandApp()
     for experiment in EXPERIMENTS.values():
         register = experiments.command(name=experiment.name, help=experiment.title)

@@ -1,7 +1,7 @@
 """`surefoot runs`."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +16,13 @@ from surefoot.runs.directory import Summary, summaries
 from surefoot.types import UserError
 
 
-def command(
+def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
+    """The command."""
+    del args
+    return _command
+
+
+def _command(
     home: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")] = HOME,
 ) -> Callable[[], int]:
     """List the runs in a directory and below.

@@ -78,7 +78,7 @@ class _Peek:
     env_kwargs: str = "{}"
 
 
-def command_for(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
+def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
     """The command, with the settings of the agent that the arguments name and its preset's values."""
     if args[:1] == ["train"] and any(arg.startswith("--resume") for arg in args):
         return _resume_command

@@ -13,10 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tensorboardX.proto.event_pb2 import Event  # pyright: ignore[reportAttributeAccessIssue]
-from tensorboardX.record_writer import RecordWriter
-from tensorboardX.summary import scalar
-
 from surefoot.runs.disk import disk_error, replace_file
 from surefoot.runs.tally import EpisodeRow
 
@@ -89,32 +85,33 @@ class Events:
     """TensorBoard's events, written without a thread of their own."""
 
     def __init__(self, directory: Path) -> None:
+        # Imported only where a run is kept: it brings PyTorch with it where that is installed.
+        from tensorboardX import record_writer, summary
+        from tensorboardX.proto import event_pb2
+
+        self._event: Any = event_pb2.Event  # pyright: ignore[reportAttributeAccessIssue]
+        self._scalar = summary.scalar
         directory.mkdir(parents=True, exist_ok=True)
-        self._records: Any = _Records(str(directory / f"events.out.tfevents.{time.time_ns()}.surefoot"))
-        self._write(Event(wall_time=time.time(), file_version="brain.Event:2"))
+        path = directory / f"events.out.tfevents.{time.time_ns()}.surefoot"
+        self._records = record_writer.RecordWriter(str(path))
+        self._write(file_version="brain.Event:2")
 
     def add(self, step: int, scalars: Scalars) -> None:
         """Scalars of a step."""
         for name, value in scalars.items():
-            self._write(Event(wall_time=time.time(), step=step, summary=scalar(name, value)))
+            self._write(step=step, summary=self._scalar(name, value))
 
-    def _write(self, event: Any) -> None:
-        self._records.write(event.SerializeToString())
+    def _write(self, **fields: Any) -> None:
+        self._records.write(self._event(wall_time=time.time(), **fields).SerializeToString())
 
     def flush(self) -> None:
-        """Hand all to the operating system."""
-        self._records.flush()
+        """Hand all to the operating system; its writer's own flush would wait for the disk each time."""
+        file: Any = self._records._writer  # pyright: ignore[reportPrivateUsage]
+        file.flush()
 
     def close(self) -> None:
         """Flush and close."""
         self._records.close()
-
-
-class _Records(RecordWriter):
-    def flush(self) -> None:
-        # Its own waits for the disk each time.
-        if self._writer is not None:
-            self._writer.flush()
 
 
 class LogFiles:
