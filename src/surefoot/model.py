@@ -1,5 +1,6 @@
 """The friendly object: an agent, its environment and its experience, to train, ask, save and load."""
 
+import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -18,7 +19,7 @@ from surefoot.risk import risk_aversion_of
 from surefoot.runs import checkpoint, directory
 from surefoot.runs.blueprint import AnyNetwork, Blueprint, build, draw_up
 from surefoot.runs.display import Display
-from surefoot.runs.log import NOTHING, Logger, Scalars, rewind
+from surefoot.runs.log import NOTHING, Logger, Scalars, is_complete, rewind
 from surefoot.runs.plan import Plan
 from surefoot.runs.provenance import provenance
 from surefoot.runs.recorder import Recorder
@@ -56,12 +57,12 @@ class Model:
 
     def __init__(
         self,
-        env: AnyEnvironment,
+        env: Any,
         *,
         network: AnyNetwork = None,
         preset: str | None = None,
         normalise: bool = False,
-        seed: int = 0,
+        seed: Any = 0,
         env_kwargs: Mapping[str, Any] | None = None,
         driver: str = "auto",
         risk: str | None = None,
@@ -93,9 +94,10 @@ class Model:
             settings=settings,
             env=place.name,
             env_kwargs=place.parameters,
+            env_is_object=place.is_object,
             driver="hosted" if place.inside is None else "compiled",
             normalise=normalise,
-            seed=seed,
+            seed=_whole_number("seed", seed),
         )
         self._set_up(blueprint, network, place)
 
@@ -220,7 +222,7 @@ class Model:
 
     def learn(
         self: AModel,
-        total_timesteps: int,
+        total_timesteps: Any,
         *,
         env: AnyEnvironment | None = None,
         out: str | Path | None = None,
@@ -252,7 +254,7 @@ class Model:
         """
         _require_positive(total_timesteps=total_timesteps)
         plan = Plan(
-            steps=self.num_timesteps + total_timesteps,
+            steps=self.num_timesteps + _whole_number("total_timesteps", total_timesteps),
             log_every=log_every,
             eval_every=eval_every,
             eval_episodes=eval_episodes,
@@ -311,7 +313,8 @@ class Model:
     def _enter(self, env: AnyEnvironment | None) -> Trainer:
         """The trainer, in the environment given or in the model's own."""
         if env is not None:
-            self._place = self._require_same_spaces(place_of(env))
+            # A run goes on with the driver that it began with.
+            self._place = self._require_same_spaces(place_of(env, driver=self.blueprint.driver))
         elif self._place is None:
             self._place = self._named_place()
         self._trainer.enter(self._place)
@@ -326,6 +329,8 @@ class Model:
     def _named_place(self) -> Place:
         """The environment that a loaded model was trained in, by its name."""
         named = self.blueprint
+        if named.env_is_object:
+            raise UserError(f"env: {named.env} was given as an object, accepted: give it again (env=...)")
         return self._require_same_spaces(place_of(named.env, named.env_kwargs, named.driver))
 
     def _require_same_spaces(self, place: Place) -> Place:
@@ -419,22 +424,23 @@ def resume(
     with ExitStack() as stack:
         stack.callback(directory.hold(home).release)
         good = directory.newest_good(home)
-        for wrong in good.bad:
+        for wrong in good.bad.values():
             warnings.warn(f"{wrong}; an older checkpoint is used", stacklevel=2)
+        directory.set_aside(good.bad)
         model = _built(blueprint, network)
         trainer = model._trainer  # pyright: ignore[reportPrivateUsage]
         if good.path is not None and good.manifest is not None:
             trainer.load(good.path, good.manifest)
         if steps is not None and steps < trainer.step:
             raise UserError(f"steps: got {steps}, accepted: at least the {trainer.step} that are made")
-        if trainer.step >= plan.steps:
-            return model
-        directory.clean_up(home)
         ends = NOTHING if good.manifest is None else good.manifest.notes["log"]
+        if trainer.step >= plan.steps and is_complete(home, trainer.step, ends, plan.is_due(trainer.step)):
+            return model
+        model._enter(env)  # pyright: ignore[reportPrivateUsage]
+        directory.clean_up(home)
         for name in rewind(home, trainer.step, ends):
             warnings.warn(f"{home / name}: some of its lines are lost", stacklevel=2)
         directory.write_config(home, {**config, **asdict(plan)})
-        model._enter(env)  # pyright: ignore[reportPrivateUsage]
         judge = None if plan.eval_every is None else model._judge(eval_env).outside  # pyright: ignore[reportPrivateUsage]
         model._train(plan, home, judge, callbacks, loggers, progress=progress)  # pyright: ignore[reportPrivateUsage]
     return model
@@ -458,7 +464,7 @@ def load(path: str | Path, env: AnyEnvironment | None = None, *, network: AnyNet
     """
     path = Path(path)
     if (path / directory.CONFIG).is_file():
-        found = directory.best_checkpoint(path) or directory.newest_good(path).path
+        found = directory.model_checkpoint(path)
         if found is None:
             raise UserError(f"load: {path} is a run without checkpoints yet, accepted: one that has some")
         path = found
@@ -469,7 +475,8 @@ def load(path: str | Path, env: AnyEnvironment | None = None, *, network: AnyNet
     model = _built(Blueprint.from_json(manifest.notes.get("model", {})), network)
     model._trainer.load(path, manifest)  # pyright: ignore[reportPrivateUsage]
     if env is not None:
-        model._place = model._require_same_spaces(place_of(env))  # pyright: ignore[reportPrivateUsage]
+        place = place_of(env, driver=model.blueprint.driver)
+        model._place = model._require_same_spaces(place)  # pyright: ignore[reportPrivateUsage]
     return model
 
 
@@ -482,7 +489,15 @@ def _aversion(risk_aversion: float | None, risk: str | None) -> float | None:
     return risk_aversion
 
 
-def _require_positive(**numbers: int) -> None:
+def _whole_number(name: str, value: Any) -> int:
+    """A number as Python's own, whichever kind of whole number it is."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise UserError(f"{name}: got {value!r}, accepted: whole numbers") from None
+
+
+def _require_positive(**numbers: Any) -> None:
     for name, value in numbers.items():
-        if value < 1:
+        if _whole_number(name, value) < 1:
             raise UserError(f"{name}: got {value}, accepted: whole numbers from 1")

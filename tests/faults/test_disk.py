@@ -16,6 +16,7 @@ import surefoot
 from surefoot.runs import checkpoint, directory, disk
 from surefoot.runs.checkpoint import CheckpointError
 from surefoot.runs.disk import DiskError
+from surefoot.types import UserError
 
 sys.path.insert(0, str(Path(__file__).parent))
 from helpers import CLIFF, PLAN, QUICK
@@ -234,7 +235,9 @@ def after_every_crash(tmp_path, monkeypatch, *, names_at_once):
                 target.write_bytes(data)
         found = directory.newest_good(rebuilt)
         assert found.path is not None
-        np.testing.assert_array_equal(checkpoint.read(found.path, "part", None)["a"], ARRAYS["a"])
+        np.testing.assert_array_equal(
+            checkpoint.read(found.path, found.manifest, "part", None)["a"], ARRAYS["a"]
+        )
         yield found.manifest.step
         shutil.rmtree(rebuilt)
 
@@ -288,8 +291,9 @@ def assert_falls_back(run, path):
     found = directory.newest_good(run)
     assert found.manifest.step == 2
     assert len(found.bad) == 1
-    assert path.parent.name in found.bad[0]
-    assert path.name in found.bad[0]
+    (says,) = found.bad.values()
+    assert path.parent.name in says
+    assert path.name in says
 
 
 def test_damage_is_always_noticed_and_an_older_checkpoint_used(three, amount, reached):
@@ -343,3 +347,59 @@ def test_a_damaged_checkpoint_is_told_of_when_a_run_is_gone_on_with(model, tmp_p
     ):
         again = surefoot.resume(tmp_path / "run", progress=False)
     assert again.num_timesteps == model.num_timesteps
+
+
+def test_damaged_checkpoints_do_not_push_out_good_ones(model, tmp_path):
+    model.learn(60, out=tmp_path / "run", **PLAN)
+    first = directory.last_checkpoint(tmp_path / "run")
+    for step in (777_777, 888_888, 999_999):
+        shutil.copytree(first, directory.checkpoint_path(tmp_path / "run", "step", step))
+        (directory.checkpoint_path(tmp_path / "run", "step", step) / "run.safetensors").write_bytes(b"x")
+    with pytest.warns(UserWarning, match="an older checkpoint is used"):
+        surefoot.resume(tmp_path / "run", model.num_timesteps + 40, progress=False)
+    good = directory.newest_good(tmp_path / "run")
+    assert not good.bad
+    assert good.manifest.step == model.num_timesteps + 40
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda notes: notes.pop("tally"),
+        lambda notes: notes.update(tally=None),
+        lambda notes: notes.update(settled="x"),
+        lambda notes: notes.update(playing={"a": 1}),
+        lambda notes: notes["model"].update(seed="x"),
+        lambda notes: notes["model"].update(action_space=notes["model"]["observation_space"]),
+        lambda notes: notes["model"]["settings"].update(replay_capacity=500.5),
+        lambda notes: notes["model"]["settings"].update(replay_capacity=10**15),
+        lambda notes: notes["model"]["settings"].update(nonsense=1),
+        lambda notes: notes["model"]["action_space"].update(n=0),
+        lambda notes: notes["model"]["observation_space"].update(shape=[10**13]),
+        lambda notes: notes["model"]["observation_space"].update(shape=[-3]),
+        lambda notes: notes["model"]["observation_space"].update(dtype="object"),
+        lambda notes: notes["model"]["observation_space"].update(kind="Box2"),
+        lambda notes: notes["model"]["observation_space"].update(low="x"),
+        lambda notes: notes["model"].update(network="mlp:16"),
+        lambda notes: notes["model"].pop("agent"),
+    ],
+)
+def test_a_forged_manifest_is_one_clear_line(model, tmp_path, change):
+    """With digests that fit: whoever can write a checkpoint can make those."""
+    model.save(tmp_path / "model")
+    manifest = checkpoint.manifest_of(tmp_path / "model")
+    change(manifest.notes)
+    forged = checkpoint._manifest_bytes(manifest.step, manifest.files, manifest.notes)
+    (tmp_path / "model" / "manifest.json").write_bytes(forged)
+    with pytest.raises(UserError) as error:
+        surefoot.load(tmp_path / "model")
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_the_manifest_does_not_name_is_not_read(model, tmp_path):
+    model.save(tmp_path / "model")
+    manifest = checkpoint.manifest_of(tmp_path / "model")
+    forged = checkpoint._manifest_bytes(manifest.step, {}, manifest.notes)
+    (tmp_path / "model" / "manifest.json").write_bytes(forged)
+    with pytest.raises(UserError, match=r"learner.safetensors: not named in the manifest"):
+        surefoot.load(tmp_path / "model")

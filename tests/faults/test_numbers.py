@@ -76,7 +76,7 @@ def test_a_blow_up_stops_within_a_chunk_and_the_last_good_is_kept(tmp_path, reac
     manifest = checkpoint.manifest_of(beside)
     assert manifest.notes["quantity"] in str(error.value)
     assert manifest.step == step
-    batch = checkpoint.read(beside, "batch", None)
+    batch = checkpoint.read(beside, manifest, "batch", None)
     assert batch["reward"].shape == (QUICK["batch_size"],)
     if isinstance(place, Rich):
         assert np.max(batch["reward"]) == np.float32(1e38)
@@ -131,6 +131,21 @@ def test_a_log_torn_at_any_byte_of_its_last_two_records_is_mended(tmp_path, run,
     assert steps == sorted({*range(20, 101, 20), *range(30, 101, 30)})
     assert [row.episode for row in read_episodes(copy)] == list(range(1, len(read_episodes(copy)) + 1))
     reached("torn log", f"{name} cut at {last_two + 1} places", "mended, no step twice or missing")
+
+
+def test_the_torn_log_of_a_finished_run_is_mended_too(tmp_path, run):
+    surefoot.DQN(CLIFF, seed=3, **QUICK).learn(107, out=tmp_path / "run", **PLAN)
+    whole = {name: (tmp_path / "run" / name).read_bytes() for name in (METRICS, EPISODES)}
+    assert read_metrics(tmp_path / "run")[-1]["step"] == 107
+    for name, cut in ((METRICS, 15), (METRICS, 300), (EPISODES, 5)):
+        (tmp_path / "run" / name).write_bytes(whole[name][:-cut])
+        surefoot.resume(tmp_path / "run", progress=False)
+        assert {each: (tmp_path / "run" / each).read_bytes() for each in whole} == whole
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    with (copy / "timing.jsonl").open("ab") as file:
+        file.write(b"\0\0\0\n")
+    assert surefoot.resume(copy, 110, progress=False).num_timesteps == 110
 
 
 @pytest.mark.parametrize("cut", [1, 40, 150])

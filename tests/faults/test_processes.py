@@ -52,7 +52,7 @@ def test_a_signal_saves_and_leaves_soon(tmp_path, env, number, code):
     assert found == code
     assert "Traceback" not in err
     newest = directory.newest_good(out)
-    assert newest.bad == []
+    assert not newest.bad
     assert newest.manifest.step >= read_metrics(out)[-2]["step"] > 0
     assert surefoot.load(newest.path).num_timesteps == newest.manifest.step
 

@@ -384,3 +384,83 @@ def test_a_directory_of_someone_elses_is_left_as_it_was(tmp_path):
     with pytest.raises(UserError, match="already holds letters"):
         surefoot.DQN(CLIFF, **QUICK).learn(10, out=tmp_path, progress=False)
     assert [path.name for path in tmp_path.iterdir()] == ["letters"]
+
+
+def test_the_best_model_of_a_run_can_learn_on_and_tells_of_it(tmp_path):
+    model = surefoot.DQN(CLIFF, **QUICK)
+    model.learn(100, out=tmp_path, log_every=50, eval_every=50, eval_episodes=1, progress=False)
+    best = surefoot.load(tmp_path)
+    told = []
+    best.learn(60, log_every=20, callbacks=lambda progress: told.append(progress.step), progress=False)
+    assert told == [20, 40, 60]
+
+
+def test_a_damaged_best_model_is_told_of_and_the_newest_used(tmp_path):
+    surefoot.DQN(CLIFF, **QUICK).learn(
+        60, out=tmp_path, log_every=50, eval_every=50, eval_episodes=1, progress=False
+    )
+    (best,) = (tmp_path / "checkpoints").glob("best_*")
+    (best / "learner.safetensors").write_bytes(b"")
+    with pytest.warns(UserWarning, match="learner.safetensors: 0 bytes.*; the newest checkpoint is used"):
+        assert surefoot.load(tmp_path).num_timesteps == 60
+
+
+def test_an_evaluation_that_fails_costs_nothing_of_what_was_learned(tmp_path):
+    class Broken(TwoArms):
+        def reset(self, **_):
+            raise RuntimeError("no power")
+
+    model = surefoot.DQN(TwoArms(), **QUICK)
+    plan = {"log_every": 20, "eval_every": 60, "eval_env": Broken(), "progress": False}
+    with pytest.raises(FaultyEnvironmentError, match="no power"):
+        model.learn(100, out=tmp_path / "run", **plan)
+    again = surefoot.resume(tmp_path / "run", env=TwoArms(), eval_env=TwoArms(), progress=False)
+    assert again.num_timesteps == 100
+
+
+def test_a_run_in_an_object_asks_for_it_again(tmp_path):
+    odd = gymnasium.wrappers.TransformReward(gymnasium.make("CartPole-v1"), lambda reward: -reward)
+    surefoot.DQN(odd, **QUICK).learn(40, out=tmp_path, progress=False)
+    with pytest.raises(UserError, match=r"env: CartPole-v1 was given as an object, accepted: give it again"):
+        surefoot.resume(tmp_path, 60, progress=False)
+    assert surefoot.resume(tmp_path, 60, env=odd, progress=False).num_timesteps == 60
+
+
+def test_images_in_any_order_of_memory_are_taken():
+    class Turned(Picture):
+        def show(self):
+            return np.asfortranarray(super().show())
+
+    model = surefoot.DQN(Turned(), network="mlp:8", learning_starts=20, replay_capacity=100)
+    assert model.learn(50, progress=False).num_timesteps == 50
+
+
+def test_a_hosted_model_of_a_compiled_environment_goes_on_by_its_id():
+    model = surefoot.DQN(CLIFF, driver="hosted", **QUICK).learn(30, progress=False)
+    assert model.learn(30, env=CLIFF, progress=False).num_timesteps == 60
+
+
+def test_numbers_of_numpys_are_numbers(tmp_path):
+    settings = {**QUICK, "learning_rate": np.float32(1e-3), "batch_size": np.int64(4)}
+    model = surefoot.DQN(CLIFF, seed=np.int64(3), **settings)
+    model.learn(np.int64(40), out=tmp_path, progress=False)
+    assert surefoot.load(tmp_path).num_timesteps == 40
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: surefoot.DQN(5), r"env: got 5 \(int\), accepted: a Gymnasium id"),
+        (lambda: surefoot.DQN(None), "env: got None"),
+        (lambda: surefoot.DQN(CLIFF, seed="3"), "seed: got '3', accepted: whole numbers"),
+        (
+            lambda: surefoot.DQN(CLIFF, batch_size=4.5),
+            "batch_size: got 4.5, accepted: whole numbers",
+        ),
+        (lambda: surefoot.DQN(CLIFF).learn(100.5), "total_timesteps: got 100.5, accepted: whole numbers"),
+    ],
+)
+def test_things_of_the_wrong_kind_are_refused_in_one_line(make, says):
+    with pytest.raises(UserError, match=says) as error:
+        make()
+    assert "\n" not in str(error.value)

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from surefoot.agents import AGENTS
 from surefoot.agents.base import Learning
 from surefoot.architectures import image_shape
@@ -51,14 +53,26 @@ def settings_of(agent: str, preset: str, overrides: Mapping[str, Any]) -> Learni
     if preset not in PRESETS:
         raise UserError(f"preset: got {preset}, accepted: {', '.join(PRESETS)}")
     config = AGENTS[agent].config
-    known = {field.name for field in fields(config)}
+    kinds = {field.name: field.type for field in fields(config)}
+    known = set(kinds)
     for name in overrides:
         if name not in known:
             meant = _meant(name, known)
             raise UserError(f"{name}: no setting of {agent}, accepted: {', '.join(sorted(known))}{meant}")
     common, of_agent = PRESETS[preset]
     ours = {name: value for name, value in common.items() if name in known}
-    return config(**{**ours, **of_agent.get(agent, {}), **overrides})
+    chosen = {**ours, **of_agent.get(agent, {}), **overrides}
+    return config(**{name: _of_type(name, value, kinds[name]) for name, value in chosen.items()})
+
+
+def _of_type(name: str, value: Any, kind: Any) -> Any:
+    """A setting as the number that it should be; NumPy's own will do."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    wanted = {int: int, float: int | float}.get(kind)
+    if wanted is not None and (not isinstance(plain, wanted) or isinstance(plain, bool)):
+        accepted = "whole numbers" if kind is int else "numbers"
+        raise UserError(f"{name}: got {value!r}, accepted: {accepted}")
+    return plain
 
 
 def _meant(word: str, among: Any) -> str:

@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.progress import Progress
 
 from surefoot.cli.exits import OK
+from surefoot.cli.messages import warnings_as_lines
 from surefoot.cli.train import import_from_here
 from surefoot.model import load
-from surefoot.runs.directory import CONFIG, best_checkpoint, newest_good, read_config
+from surefoot.runs.directory import CONFIG, model_checkpoint, newest_good, read_config
 from surefoot.statistics import mean_estimate
 from surefoot.types import UserError
 
@@ -44,7 +45,8 @@ def _command(
 
     def evaluate() -> int:
         import_from_here()
-        path = _chosen(run, which)
+        with warnings_as_lines():
+            path = _chosen(run, which)
         model = load(path)
         with Progress(console=Console(stderr=True), transient=True) as progress:
             task = progress.add_task("episodes", total=episodes)
@@ -75,8 +77,7 @@ def _chosen(run: Path, which: str) -> Path:
     if not (run / CONFIG).is_file():
         return run
     read_config(run)
-    found = best_checkpoint(run) if which == "best" else None
-    found = found or newest_good(run).path
+    found = model_checkpoint(run) if which == "best" else newest_good(run).path
     if found is None:
         raise UserError(f"{run}: no checkpoint yet, accepted: a run that has one")
     return found

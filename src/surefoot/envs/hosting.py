@@ -1,6 +1,7 @@
 """Gymnasium environments from outside: found by name, and checked at every step."""
 
 import difflib
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -153,10 +154,10 @@ class CheckedEnvironment:
             self._accept_dtype(obs.dtype)
         # A copy: an environment may write its next observation into the same memory.
         if obs.dtype == self._stored:
-            copied = np.array(obs)
+            copied = np.array(obs, order="C")
         else:
             with np.errstate(over="ignore"):  # What does not fit becomes infinite, and is refused.
-                copied = np.array(obs, self._stored)
+                copied = np.array(obs, self._stored, order="C")
         if copied.dtype.kind == "f" and not np.isfinite(copied).all():
             raise self._fault("observation has NaN or infinite numbers, accepted: finite ones")
         return copied
@@ -181,11 +182,13 @@ class CheckedEnvironment:
 
     def _accept_reward(self, reward: Any) -> float:
         try:
-            number = float(reward)
+            number = float(_not_text(reward))
+        except OverflowError:
+            number = math.inf
         except (TypeError, ValueError):
             raise self._fault(f"reward is {_form(reward)}, accepted: a number") from None
         if not -LARGEST_REWARD <= number <= LARGEST_REWARD:  # False for NaN too.
-            raise self._fault(f"reward is {number}, accepted: finite numbers of 32 bits")
+            raise self._fault(f"reward is {words(reward)[:40]}, accepted: finite numbers of 32 bits")
         return number
 
     def _accept_flag(self, name: str, flag: Any) -> bool:
@@ -206,6 +209,13 @@ def stored_dtype(space: Observations) -> np.dtype[Any]:
         fits = np.all(space.low >= np.iinfo(kept).min) and np.all(space.high <= np.iinfo(kept).max)
         return np.dtype(kept if fits else np.float32)
     return np.dtype(kept)
+
+
+def _not_text(thing: Any) -> Any:
+    """Refuse text, which float would read as a number."""
+    if isinstance(thing, str | bytes):
+        raise TypeError
+    return thing
 
 
 def _form(thing: Any) -> str:

@@ -8,9 +8,11 @@ from gymnasium.wrappers import OrderEnforcing
 
 from surefoot.envs.bridge import GymnasiumEnvironment
 from surefoot.envs.hosting import CheckedEnvironment, open_environment
-from surefoot.types import Environment, UserError
+from surefoot.types import Environment, UserError, one_line, words
 
 AnyEnvironment = str | gymnasium.Env[Any, Any] | Environment
+
+APART = "another environment (eval_env= in learn, env= in evaluate)"
 
 DRIVERS = ("auto", "compiled", "hosted")
 
@@ -24,9 +26,11 @@ class Place(NamedTuple):
     """Through Gymnasium: for the hosted driver, and for evaluation."""
     inside: Environment | None = None
     """In JAX: for the compiled driver."""
+    is_object: bool = False
+    """Whether it was given as an object, so that only its owner can make it again as it is."""
 
 
-def place_of(env: AnyEnvironment, parameters: Mapping[str, Any] | None = None, driver: str = "auto") -> Place:
+def place_of(env: Any, parameters: Mapping[str, Any] | None = None, driver: str = "auto") -> Place:
     """A place from a Gymnasium id, a Gymnasium environment or one of Surefoot's own.
 
     Surefoot's own are compiled, by id too, unless `driver` is "hosted". An object is stepped as it is.
@@ -41,10 +45,14 @@ def place_of(env: AnyEnvironment, parameters: Mapping[str, Any] | None = None, d
         raise UserError(f"env_kwargs: got {given} for an environment that is made, accepted: with an id only")
     elif isinstance(env, Environment):
         wrapped = GymnasiumEnvironment(env, {})
-        place = Place("environment", {}, CheckedEnvironment(wrapped, "environment"), env)
+        place = Place("environment", {}, CheckedEnvironment(wrapped, "environment"), env, is_object=True)
+    elif not isinstance(env, gymnasium.Env | gymnasium.vector.VectorEnv):
+        accepted = "a Gymnasium id, a Gymnasium environment, or one of Surefoot's"
+        raise UserError(f"env: got {words(env)[:60]} ({type(env).__name__}), accepted: {accepted}")
     else:
-        name = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
-        place = Place(name, dict(env.spec.kwargs) if env.spec else {}, CheckedEnvironment(env, name))
+        spec: Any = env.spec
+        name = spec.id if spec is not None else type(env.unwrapped).__name__
+        place = Place(name, {}, CheckedEnvironment(env, name), is_object=True)
     if driver == "compiled" and place.inside is None:
         raise UserError(f"driver: got compiled for {place.name}, accepted: environments in JAX, or hosted")
     return place._replace(inside=None) if driver == "hosted" else place
@@ -64,9 +72,11 @@ def another_like(place: Place) -> Place:
         return place._replace(outside=CheckedEnvironment(wrapped, place.name))
     spec = place.outside.env.spec
     if spec is None:
-        raise UserError(f"eval_env: {place.name} has no id to make another one by, accepted: an environment")
-    return place._replace(outside=CheckedEnvironment(_remade(spec), place.name))
-
-
-def _remade(spec: Any) -> gymnasium.Env[Any, Any]:
-    return gymnasium.make(spec, disable_env_checker=True)
+        raise UserError(f"eval_env: {place.name} has no id to make another one by, accepted: {APART}")
+    try:
+        made = gymnasium.make(spec, disable_env_checker=True)
+    except Exception as error:
+        # Wrappers of a user's own, say, that cannot be made again from what is known of them.
+        wrong = f"eval_env: {place.name} could not be made again ({one_line(error)})"
+        raise UserError(f"{wrong}, accepted: {APART}") from error
+    return place._replace(outside=CheckedEnvironment(made, place.name))

@@ -26,6 +26,8 @@ class Blueprint:
 
     env: str
     env_kwargs: dict[str, Any]
+    env_is_object: bool
+    """Whether the environment was given as an object, which only its owner can make again."""
     driver: str
     agent: str
     preset: str
@@ -50,8 +52,12 @@ class Blueprint:
             known["settings"] = settings_of(found["agent"], found["preset"], found["settings"])
             for name in ("observation_space", "action_space"):
                 known[name] = space_from_json(found[name])
+            if not isinstance(known["action_space"], Discrete) or not isinstance(known["seed"], int):
+                raise TypeError("its action space or its seed")
             return cls(**known)
-        except (KeyError, TypeError, AttributeError) as error:
+        except UserError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError, AssertionError) as error:
             raise UserError(f"model: its description is damaged ({type(error).__name__}: {error})") from error
 
 

@@ -131,7 +131,7 @@ def manifest_of(directory: Path) -> Manifest:
             if Path(name).name != name or name.startswith("."):
                 raise CheckpointError(f"{path}: names a file {name!r} outside of its directory")
             each["bytes"], each["sha256"] = int(each["bytes"]), str(each["sha256"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         if isinstance(error, CheckpointError):
             raise
         raise CheckpointError(f"{path}: damaged ({type(error).__name__}: {error})") from error
@@ -153,9 +153,16 @@ def verify(directory: Path, manifest: Manifest) -> None:
             raise CheckpointError(f"{path}: damaged (its SHA-256 differs from the manifest's)")
 
 
-def read(directory: Path, part: str, expected: Mapping[str, Shape] | None) -> dict[str, NDArray[Any]]:
-    """The arrays of one part, each as expected and none else; where nothing is, whatever is there."""
+def read(
+    directory: Path, manifest: Manifest, part: str, expected: Mapping[str, Shape] | None
+) -> dict[str, NDArray[Any]]:
+    """The arrays of one part, each as expected and none else; where nothing is, whatever is there.
+
+    Only what the manifest names, and so was verified, is read.
+    """
     path = directory / f"{part}.safetensors"
+    if path.name not in manifest.files:
+        raise CheckpointError(f"{path}: not named in the manifest")
     try:
         with safe_open(path, framework="numpy") as file:
             found = {name: _shape_of(file.get_slice(name)) for name in file.keys()}  # noqa: SIM118

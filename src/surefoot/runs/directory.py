@@ -4,7 +4,10 @@ import json
 import os
 import shutil
 import socket
-from collections.abc import Iterator, Mapping
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -56,7 +59,7 @@ def create(directory: Path, config: Mapping[str, Any]) -> FileLock:
 
 
 def _require_empty(directory: Path) -> None:
-    held = sorted({path.name for path in directory.iterdir()} - {LOCK, HOLDER})
+    held = sorted({path.name for path in directory.iterdir()} - {LOCK, HOLDER, f".{CONFIG}.tmp"})
     if held:
         raise UserError(
             f"--out: {directory} already holds {', '.join(held[:3])}, accepted: a new or an empty directory "
@@ -78,7 +81,8 @@ def hold(directory: Path) -> FileLock:
         raise UserError(
             f"{directory}: in use by {_holder(directory)}, accepted: one writer at a time"
         ) from None
-    (directory / HOLDER).write_text(f"process {os.getpid()} on {socket.gethostname()}")
+    with suppress(OSError):  # A courtesy, even where the disk is full.
+        (directory / HOLDER).write_text(f"process {os.getpid()} on {socket.gethostname()}")
     return lock
 
 
@@ -151,7 +155,7 @@ class Good(NamedTuple):
 
     path: Path | None
     manifest: Manifest | None
-    bad: list[str]
+    bad: dict[Path, str]
 
 
 def newest_good(directory: Path) -> Good:
@@ -159,18 +163,37 @@ def newest_good(directory: Path) -> Good:
 
     Raises `CheckpointError` where there are some, and none of them is whole.
     """
-    bad: list[str] = []
+    bad: dict[Path, str] = {}
     for path in _checkpoints(directory, "step"):
         try:
             manifest = checkpoint.manifest_of(path)
             checkpoint.verify(path, manifest)
         except CheckpointError as error:
-            bad.append(str(error))
+            bad[path] = str(error)
         else:
             return Good(path, manifest, bad)
     if bad:
-        raise CheckpointError(f"{directory}: no usable checkpoint: {'; '.join(bad)}")
-    return Good(None, None, [])
+        raise CheckpointError(f"{directory}: no usable checkpoint: {'; '.join(bad.values())}")
+    return Good(None, None, {})
+
+
+def set_aside(bad: Iterable[Path]) -> None:
+    """Let damaged checkpoints stand under another name, so that they do not count any more."""
+    for path in bad:
+        path.rename(path.with_name(f"damaged_{path.name}_{time.time_ns()}"))
+
+
+def model_checkpoint(directory: Path) -> Path | None:
+    """The best model of a run; its newest checkpoint where there is none that is whole."""
+    best = best_checkpoint(directory)
+    if best is not None:
+        try:
+            checkpoint.verify(best, checkpoint.manifest_of(best))
+        except CheckpointError as error:
+            warnings.warn(f"{error}; the newest checkpoint is used", stacklevel=2)
+        else:
+            return best
+    return newest_good(directory).path
 
 
 class Summary(NamedTuple):
@@ -191,8 +214,12 @@ def summaries(home: Path) -> Iterator[Summary]:
     """All runs in a directory and below."""
     for path in sorted(home.rglob(CONFIG)):
         directory = path.parent
-        if (directory / METRICS).exists() or (directory / EPISODES).exists():
+        if not (directory / METRICS).exists() and not (directory / EPISODES).exists():
+            continue
+        try:
             yield summary_of(directory)
+        except (UserError, ValueError, KeyError, TypeError):
+            yield Summary(directory, "(damaged)", "", 0, 0, 0, None, None)
 
 
 def summary_of(directory: Path) -> Summary:

@@ -58,8 +58,9 @@ class Display:
     def update(self, step: int, scalars: Mapping[str, float]) -> None:
         """Show how far it is, and what is known so far."""
         now = time.monotonic()
-        self._speed = (step - self._step) / max(now - self._moved, 1e-9)
-        self._step, self._moved = step, now
+        if step > self._step:
+            self._speed = (step - self._step) / max(now - self._moved, 1e-9)
+            self._step, self._moved = step, now
         self._seen |= scalars
         self._progress.update(self._task, completed=step, speed=f"{self._speed:,.0f} steps/s")
         if self._live is not None:

@@ -8,12 +8,14 @@ import csv
 import io
 import json
 import os
+import struct
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from surefoot.runs.disk import disk_error, replace_file
+from surefoot.runs.disk import DiskError, disk_error, replace_file
 from surefoot.runs.tally import EpisodeRow
 
 Scalars = Mapping[str, float]
@@ -35,9 +37,9 @@ class Lines:
         self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         self._pending = bytearray()
 
-    def add(self, line: str) -> None:
-        """One more line, to be written at the next flush."""
-        self._pending += line.encode()
+    def add(self, line: str | bytes) -> None:
+        """One more line, or record, to be written at the next flush."""
+        self._pending += line.encode() if isinstance(line, str) else line
 
     def flush(self) -> None:
         """Hand the lines to the operating system: a killed process loses nothing of them."""
@@ -81,8 +83,8 @@ def restore(path: Path, end: Mapping[str, Any]) -> bool:
     return size >= sure
 
 
-class Events:
-    """TensorBoard's events, written without a thread of their own."""
+class Events(Lines):
+    """TensorBoard's events: its messages as tensorboardX makes them, in a file like our others."""
 
     def __init__(self, directory: Path) -> None:
         # Imported only where a run is kept: it brings PyTorch with it where that is installed.
@@ -90,28 +92,21 @@ class Events:
         from tensorboardX.proto import event_pb2
 
         self._event: Any = event_pb2.Event  # pyright: ignore[reportAttributeAccessIssue]
-        self._scalar = summary.scalar
+        self._scalar, self._checksum = summary.scalar, record_writer.masked_crc32c
         directory.mkdir(parents=True, exist_ok=True)
-        path = directory / f"events.out.tfevents.{time.time_ns()}.surefoot"
-        self._records = record_writer.RecordWriter(str(path))
-        self._write(file_version="brain.Event:2")
+        super().__init__(directory / f"events.out.tfevents.{time.time_ns()}.surefoot")
+        self._add_event(file_version="brain.Event:2")
 
-    def add(self, step: int, scalars: Scalars) -> None:
+    def scalars(self, step: int, scalars: Scalars) -> None:
         """Scalars of a step."""
         for name, value in scalars.items():
-            self._write(step=step, summary=self._scalar(name, value))
+            self._add_event(step=step, summary=self._scalar(name, value))
 
-    def _write(self, **fields: Any) -> None:
-        self._records.write(self._event(wall_time=time.time(), **fields).SerializeToString())
-
-    def flush(self) -> None:
-        """Hand all to the operating system; its writer's own flush would wait for the disk each time."""
-        file: Any = self._records._writer  # pyright: ignore[reportPrivateUsage]
-        file.flush()
-
-    def close(self) -> None:
-        """Flush and close."""
-        self._records.close()
+    def _add_event(self, **fields: Any) -> None:
+        """A record: its length, the message, and a checksum of each."""
+        message = self._event(wall_time=time.time(), **fields).SerializeToString()
+        for part in (struct.pack("<Q", len(message)), message):
+            self.add(part + struct.pack("<I", self._checksum(part)))
 
 
 class LogFiles:
@@ -123,6 +118,12 @@ class LogFiles:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
+        try:
+            self._open(directory)
+        except OSError as error:
+            raise self._full(error) from error
+
+    def _open(self, directory: Path) -> None:
         self._metrics, self._timing, self._episodes = (
             Lines(directory / name) for name in (METRICS, TIMING, EPISODES)
         )
@@ -131,7 +132,9 @@ class LogFiles:
         self._events = Events(directory / TENSORBOARD)
         self._timing_events = Events(directory / TENSORBOARD / "timing")
         self._all = (self._metrics, self._timing, self._episodes, self._events, self._timing_events)
-        self.flush()
+
+    def _full(self, error: OSError) -> DiskError:
+        return disk_error(f"{self._directory}: log", TAIL, self._directory, error)
 
     def episodes(self, rows: Sequence[EpisodeRow]) -> None:
         """Write down episodes that ended."""
@@ -141,50 +144,74 @@ class LogFiles:
     def scalars(self, step: int, scalars: Scalars) -> None:
         """Write down what was measured at a step."""
         self._metrics.add(_json_line({"step": step, **scalars}))
-        self._events.add(step, scalars)
+        self._events.scalars(step, scalars)
 
     def timing(self, step: int, scalars: Scalars) -> None:
         """Write down how fast it goes."""
         self._timing.add(_json_line({"step": step, **scalars}))
-        self._timing_events.add(step, scalars)
+        self._timing_events.scalars(step, scalars)
 
     def flush(self) -> None:
         """Hand everything to the operating system."""
-        try:
-            for each in self._all:
-                each.flush()
-        except OSError as error:
-            raise disk_error(f"{self._directory}: log", TAIL, self._directory, error) from error
+        self._each(Lines.flush)
+
+    def close(self) -> None:
+        """Flush and close."""
+        self._each(Lines.close)
+
+    def _each(self, do: Callable[[Lines], None]) -> None:
+        """Do something to every file, though it fails with one of them."""
+        failed: OSError | None = None
+        for each in self._all:
+            try:
+                do(each)
+            except OSError as error:
+                failed = error
+        if failed is not None:
+            raise self._full(failed) from failed
 
     def ends(self) -> dict[str, Any]:
         """Where the files end, for a checkpoint."""
         try:
             return {METRICS: self._metrics.end(), EPISODES: self._episodes.end()}
         except OSError as error:
-            raise disk_error(f"{self._directory}: log", TAIL, self._directory, error) from error
-
-    def close(self) -> None:
-        """Flush and close."""
-        try:
-            for each in self._all:
-                each.close()
-        except OSError as error:
-            raise disk_error(f"{self._directory}: log", TAIL, self._directory, error) from error
+            raise self._full(error) from error
 
 
 def rewind(directory: Path, step: int, ends: Mapping[str, Any]) -> list[str]:
     """Bring a run's log back to where a checkpoint knew it; the files of which something is missing."""
-    missing = [name for name, end in ends.items() if not restore(directory / name, end)]
-    kept = [line for line in _read_json_lines(directory / TIMING) if line["step"] <= step]
-    replace_file(directory / TIMING, "".join(map(_json_line, kept)).encode())
-    for part, lines in (("", read_metrics(directory)), ("timing", kept)):
-        for path in (directory / TENSORBOARD / part).glob("events.out.tfevents.*"):
-            path.unlink()
-        events = Events(directory / TENSORBOARD / part)
-        for line in lines:
-            events.add(int(line["step"]), {name: value for name, value in line.items() if name != "step"})
-        events.close()
+    try:
+        missing = [name for name, end in ends.items() if not restore(directory / name, end)]
+        kept = [line for line in _read_json_lines(directory / TIMING) if line["step"] <= step]
+        replace_file(directory / TIMING, "".join(map(_json_line, kept)).encode())
+        for part, lines in (("", read_metrics(directory)), ("timing", kept)):
+            for path in (directory / TENSORBOARD / part).glob("events.out.tfevents.*"):
+                path.unlink()
+            events = Events(directory / TENSORBOARD / part)
+            for line in lines:
+                scalars = {name: value for name, value in line.items() if name != "step"}
+                events.scalars(int(line["step"]), scalars)
+            events.close()
+    except OSError as error:
+        raise disk_error(f"{directory}: log", TAIL, directory, error) from error
     return missing
+
+
+def is_complete(directory: Path, step: int, ends: Mapping[str, Any], was_due: bool) -> bool:
+    """Whether the log of a run that has ended at this step is all there."""
+    for name, end in ends.items():
+        path = directory / name
+        data = path.read_bytes() if path.exists() else b""
+        beyond = data[int(end["bytes"]) :]
+        if not data[: int(end["bytes"])].endswith(str(end["tail"]).encode()):
+            return False
+        # Only what was said last, at a step at which nothing was due, comes after the checkpoint.
+        if name == METRICS and not was_due:
+            if [line["step"] for line in _parsed(beyond.decode(errors="replace"))] != [step]:
+                return False
+        elif beyond:
+            return False
+    return True
 
 
 NOTHING: dict[str, Any] = {name: {"bytes": 0, "tail": ""} for name in (METRICS, EPISODES)}
@@ -197,18 +224,23 @@ def read_metrics(directory: Path) -> list[dict[str, float]]:
 
 
 def _read_json_lines(path: Path) -> list[dict[str, float]]:
-    return [json.loads(line) for line in _whole_lines(path)]
+    return _parsed(path.read_text(errors="replace") if path.exists() else "")
 
 
-def _whole_lines(path: Path) -> Iterator[str]:
-    if path.exists():
-        *whole, _torn = path.read_text().split("\n")
-        yield from whole
+def _parsed(text: str) -> list[dict[str, float]]:
+    """The lines that are whole and make sense."""
+    found: list[dict[str, float]] = []
+    for line in text.split("\n")[:-1]:
+        with suppress(ValueError):
+            record = json.loads(line)
+            found += [record] if isinstance(record, dict) and "step" in record else []
+    return found
 
 
 def read_episodes(directory: Path) -> list[EpisodeRow]:
     """The episodes of a run; an unfinished last line is left out."""
-    _header, *rows = list(_whole_lines(directory / EPISODES)) or [""]
+    path = directory / EPISODES
+    _header, *rows = (path.read_text(errors="replace").split("\n")[:-1] if path.exists() else []) or [""]
     return [
         EpisodeRow(int(episode), int(step), float(gain), int(length), terminated == "True")
         for episode, step, gain, length, terminated in csv.reader(rows)

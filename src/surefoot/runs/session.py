@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from surefoot.envs.hosting import CheckedEnvironment
 from surefoot.runs import checkpoint, directory
 from surefoot.runs.blueprint import Blueprint
+from surefoot.runs.disk import DiskError
 from surefoot.runs.health import UnhealthyError
 from surefoot.runs.log import Scalars
 from surefoot.runs.plan import Plan
@@ -20,7 +21,7 @@ from surefoot.runs.trainer import Trainer
 from surefoot.training.driver import Stop
 from surefoot.training.evaluation import evaluate
 from surefoot.training.seeds import Stream
-from surefoot.types import FaultyEnvironmentError, UserError
+from surefoot.types import FaultyEnvironmentError
 
 FIRST_PACE = 200
 """Steps made at once in the beginning, when programs are compiled."""
@@ -63,7 +64,7 @@ class Session:
         fault, go_on, pace = None, True, FIRST_PACE
         while True:
             if trainer.settled < trainer.step and plan.is_due(trainer.step):
-                go_on = self._settle(stop)
+                go_on = self._settle_or_save(stop)
             step, now = trainer.step, time.monotonic()
             if fault or step >= plan.steps or not go_on or stop():
                 break
@@ -83,6 +84,16 @@ class Session:
             self._save()
         self._say_the_last()
         return fault
+
+    def _settle_or_save(self, stop: Stop) -> bool:
+        """What fails on the way, a callback, a logger, an evaluation, must not cost what was learned."""
+        try:
+            return self._settle(stop)
+        except DiskError:
+            raise
+        except Exception:
+            self._save()
+            raise
 
     def _settle(self, stop: Stop) -> bool:
         """Do what is due at this step; whether to go on. A stop in the middle leaves it all to be done."""
@@ -108,14 +119,7 @@ class Session:
         if step % plan.log_every == 0:
             trainer.tally.logged()
         trainer.settled = step
-        try:
-            return self._tell(scalars)
-        except UserError:
-            raise
-        except Exception:
-            # A user's callback or logger failed: that must not cost what was learned.
-            self._save()
-            raise
+        return self._tell(scalars)
 
     def _say_the_last(self) -> None:
         """What is known at the end, where that is not a step at which something is due."""

@@ -1,5 +1,6 @@
 """Spaces as JSON, so that a model knows its own without its environment."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,11 +24,19 @@ def space_to_json(space: Observations) -> dict[str, Any]:
     }
 
 
+MOST_NUMBERS = 10**8
+"""In one observation."""
+
+
 def space_from_json(found: Mapping[str, Any]) -> Observations:
     """What `space_to_json` gave."""
     if found["kind"] == "Discrete":
         return Discrete(int(found["n"]), start=int(found["start"]))
-    shape, dtype = tuple(map(int, found["shape"])), np.dtype(found["dtype"])
+    shape, dtype = tuple(map(int, found["shape"])), np.dtype(str(found["dtype"]))
+    if found["kind"] != "Box" or dtype.kind not in "biuf":
+        raise ValueError(f"a space {found['kind']} of {dtype}")
+    if min(shape, default=0) < 0 or math.prod(shape) > MOST_NUMBERS:
+        raise ValueError(f"a space of shape {shape}")
     low, high = (_bounds_from_json(found[side], shape, dtype) for side in ("low", "high"))
     return Box(low, high, shape, dtype.type)  # pyright: ignore[reportArgumentType]
 

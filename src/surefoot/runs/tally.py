@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.training.step import Record
 
@@ -67,7 +68,8 @@ class Tally:
         for name, values in self.choices.items():
             if values and not np.isnan(values[0]):
                 found[names[name]] = float(np.mean(values))
-        return found | {f"info/{name}": count for name, count in sorted(self.events.items())}
+        found |= {f"info/{name}": count for name, count in sorted(self.events.items())}
+        return {name: value for name, value in found.items() if np.isfinite(value)}
 
     def logged(self) -> None:
         """Forget the choices that a log has summed up."""
@@ -75,24 +77,24 @@ class Tally:
             values.clear()
 
     def as_json(self) -> dict[str, Any]:
-        """All of it, for a checkpoint; NaN, an agent's lack of an uncertainty, as null."""
+        """The counts, for a checkpoint."""
         return {
             "episodes": self.episodes,
             "recent": [list(each) for each in self.recent],
             "events": self.events,
-            "choices": {
-                name: [None if np.isnan(value) else value for value in values]
-                for name, values in self.choices.items()
-            },
         }
 
+    def as_tensors(self) -> dict[str, NDArray[np.float64]]:
+        """The choices, for a checkpoint."""
+        return {name: np.array(values, np.float64) for name, values in self.choices.items()}
+
     @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> "Tally":
-        """What `as_json` gave."""
+    def restored(cls, found: Mapping[str, Any], choices: Mapping[str, NDArray[np.float64]]) -> "Tally":
+        """What `as_json` and `as_tensors` gave."""
         tally = cls()
         tally.episodes = int(found["episodes"])
         tally.recent.extend((float(gain), int(length)) for gain, length in found["recent"])
         tally.events = {str(name): int(count) for name, count in found["events"].items()}
         for name, values in tally.choices.items():
-            values.extend(float("nan") if value is None else float(value) for value in found["choices"][name])
+            values.extend(choices[name].tolist())
         return tally

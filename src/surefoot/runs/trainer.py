@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.envs.hosting import stored_dtype
 from surefoot.envs.place import Place
 from surefoot.runs import checkpoint, tensors
 from surefoot.runs.blueprint import Blueprint
+from surefoot.runs.checkpoint import CheckpointError
 from surefoot.runs.health import examine, vitals_of
 from surefoot.runs.memory import require_room_for
 from surefoot.runs.tally import EpisodeRow, Tally
@@ -20,7 +22,7 @@ from surefoot.training.compiled import CompiledRun
 from surefoot.training.driver import Driver, Stop
 from surefoot.training.hosted import HostedRun, Playing
 from surefoot.training.step import Run
-from surefoot.types import Agent, FaultyEnvironmentError, Learner, UserError
+from surefoot.types import Agent, FaultyEnvironmentError, Learner, UserError, one_line
 
 
 class Saved(NamedTuple):
@@ -100,8 +102,7 @@ class Trainer:
             if learned is not None:
                 self._state = self._state._replace(run=self._state.run._replace(learner=learned))
                 self._episode_is_lost = True
-        if isinstance(self._state, HostedRun) == (place.inside is not None):
-            raise UserError("env: a run goes on with the driver it began with, compiled or hosted")
+        _require_driver(place, hosted=isinstance(self._state, HostedRun))
         if self._episode_is_lost:
             self._state, self._episode_is_lost = driver.restart(self._state), False
 
@@ -127,7 +128,8 @@ class Trainer:
         """What there is to log."""
         scalars = self.tally.scalars()
         if self.step > self.config.learning_starts:
-            scalars["train/loss"] = float(self._loss(self._state.run))
+            loss = float(self._loss(self._run))
+            scalars |= {"train/loss": loss} if np.isfinite(loss) else {}
         return scalars
 
     def save(
@@ -138,49 +140,55 @@ class Trainer:
         `log` says where the run's log ends.
         """
         parts: dict[str, Any] = {"learner": tensors.to_tensors(self.learner)}
-        notes: dict[str, Any] = {
-            "model": blueprint.as_json(),
-            "best": self.best,
-            "settled": self.settled,
-            "tally": self.tally.as_json(),
-            "log": log,
-        }
+        notes: dict[str, Any] = {"model": blueprint.as_json()}
         run = self._run
         if whole and run is not None:
+            beside, playing = self._beside()
             parts["replay"] = tensors.replay_to_tensors(run.replay)
             parts["run"] = tensors.to_tensors(_without_bulk(run))
-            parts["beside"], notes["playing"] = self._beside()
+            parts["beside"] = beside
+            parts["tally"] = self.tally.as_tensors()
+            notes |= {"best": self.best, "settled": self.settled, "tally": self.tally.as_json(), "log": log}
+            notes["playing"] = playing and {"number": playing.number, "trace": playing.trace}
+            if playing is not None:
+                parts["playing"] = {"actions": np.array(playing.actions, np.int32)}
         checkpoint.write(path, self.step, parts, notes)
 
-    def _beside(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any] | None]:
+    def _beside(self) -> tuple[dict[str, NDArray[Any]], Playing | None]:
         if self._saved is not None:
-            playing = self._saved.playing
-            return self._saved.beside, None if playing is None else playing._asdict()
+            return self._saved.beside, self._saved.playing
         if isinstance(self._state, HostedRun):
-            return tensors.to_tensors(self._state.choice), self._state.playing._asdict()
+            return tensors.to_tensors(self._state.choice), self._state.playing
         return tensors.to_tensors(self._state.environment), None
 
     def load(self, path: Path, manifest: checkpoint.Manifest) -> None:
         """Take over what a checkpoint holds."""
         checkpoint.verify(path, manifest)
         template = self._template()
-        learner = _read(path, "learner", template.learner)
-        self.tally = Tally.from_json(manifest.notes["tally"])
-        self.best = manifest.notes["best"]
-        self.settled = int(manifest.notes["settled"])
-        if "replay.safetensors" not in manifest.files:
-            self._learner = learner
-            return
-        require_room_for(template.replay)
-        shapes = tensors.replay_shapes(template.replay)
-        replay = tensors.replay_from_tensors(template.replay, checkpoint.read(path, "replay", shapes))
-        run: Run = _read(path, "run", _without_bulk(template))
-        playing = manifest.notes["playing"]
-        self._saved = Saved(
-            run._replace(learner=learner, replay=replay),
-            checkpoint.read(path, "beside", None),
-            None if playing is None else Playing(**playing),
-        )
+        whole = "replay.safetensors" in manifest.files
+        if whole:
+            require_room_for(template.replay)
+        try:
+            learner = _read(path, manifest, "learner", template.learner)
+            if not whole:
+                self._learner = learner
+                return
+            shapes = tensors.replay_shapes(template.replay)
+            found = checkpoint.read(path, manifest, "replay", shapes)
+            replay = tensors.replay_from_tensors(template.replay, found)
+            run: Run = _read(path, manifest, "run", _without_bulk(template))
+            beside = checkpoint.read(path, manifest, "beside", None)
+            self._saved = Saved(
+                run._replace(learner=learner, replay=replay), beside, _playing_from(path, manifest)
+            )
+            choices = checkpoint.read(path, manifest, "tally", None)
+            self.tally = Tally.restored(manifest.notes["tally"], choices)
+            best = manifest.notes["best"]
+            self.best, self.settled = None if best is None else float(best), int(manifest.notes["settled"])
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            if isinstance(error, UserError):
+                raise
+            raise CheckpointError(f"{path}: damaged ({one_line(error)})") from error
 
     def _template(self) -> Run:
         """The shapes of a run."""
@@ -191,8 +199,7 @@ class Trainer:
 
     def _reopened(self, driver: Driver, place: Place, saved: Saved) -> Any:
         """The state that was saved, its environment brought back to where it was."""
-        if (saved.playing is None) != (place.inside is not None):
-            raise UserError("env: a run goes on with the driver it began with, compiled or hosted")
+        _require_driver(place, hosted=saved.playing is not None)
         template = jax.eval_shape(driver.example, jax.random.key(0))
         beside = tensors.from_tensors(template, tensors.matching(template, saved.beside))
         if saved.playing is None:
@@ -200,10 +207,25 @@ class Trainer:
         return driver.reopen(HostedRun(saved.run, beside, saved.playing))
 
 
+def _require_driver(place: Place, *, hosted: bool) -> None:
+    if hosted == (place.inside is not None):
+        raise UserError("env: a run goes on with the driver it began with, compiled or hosted")
+
+
 def _without_bulk(run: Run) -> Run:
     """A run's small parts."""
     return run._replace(learner=None, replay=None)  # pyright: ignore[reportArgumentType]
 
 
-def _read(path: Path, part: str, template: Any) -> Any:
-    return tensors.from_tensors(template, checkpoint.read(path, part, tensors.shapes_of(template)))
+def _playing_from(path: Path, manifest: checkpoint.Manifest) -> Playing | None:
+    """The episode outside that was under way, if there was one."""
+    playing = manifest.notes["playing"]
+    if playing is None:
+        return None
+    actions = checkpoint.read(path, manifest, "playing", None)["actions"].tolist()
+    return Playing(int(playing["number"]), actions, int(playing["trace"]))
+
+
+def _read(path: Path, manifest: checkpoint.Manifest, part: str, template: Any) -> Any:
+    shapes = tensors.shapes_of(template)
+    return tensors.from_tensors(template, checkpoint.read(path, manifest, part, shapes))

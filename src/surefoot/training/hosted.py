@@ -187,7 +187,10 @@ def _answer(found: Checked, onward: NDArray[Any]) -> Any:
 def _events(infos: list[dict[str, Any]]) -> dict[str, NDArray[np.bool_]]:
     """What happened or not at each step, by the truth values among an environment's remarks."""
     names = {name for info in infos for name, value in info.items() if isinstance(value, bool | np.bool_)}
-    return {name: np.array([bool(info.get(name, False)) for info in infos]) for name in sorted(names)}
+    return {
+        str(name): np.array([bool(info.get(name, False)) for info in infos])
+        for name in sorted(names, key=str)
+    }
 
 
 def _joined(records: list[Record]) -> Record:

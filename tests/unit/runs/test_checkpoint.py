@@ -33,7 +33,7 @@ def test_what_was_written_comes_back(saved):
     manifest = checkpoint.manifest_of(saved)
     assert (manifest.step, manifest.notes) == (7, {"word": "x"})
     checkpoint.verify(saved, manifest)
-    found = checkpoint.read(saved, "part", SHAPES)
+    found = checkpoint.read(saved, checkpoint.manifest_of(saved), "part", SHAPES)
     for name, array in ARRAYS.items():
         np.testing.assert_array_equal(found[name], array)
         assert found[name].dtype == array.dtype
@@ -57,12 +57,12 @@ def test_nothing_temporary_is_left(saved):
 )
 def test_other_arrays_than_expected_are_refused(saved, expected, says):
     with pytest.raises(CheckpointError, match=says):
-        checkpoint.read(saved, "part", expected)
+        checkpoint.read(saved, checkpoint.manifest_of(saved), "part", expected)
 
 
 def test_a_first_axis_may_be_shorter_where_that_is_expected(saved):
     longer = {**SHAPES, "a": Shape((5, 3), np.dtype(np.float32), ragged=True)}
-    assert checkpoint.read(saved, "part", longer)["a"].shape == (2, 3)
+    assert checkpoint.read(saved, checkpoint.manifest_of(saved), "part", longer)["a"].shape == (2, 3)
 
 
 def test_a_changed_byte_is_noticed(saved):

@@ -162,13 +162,13 @@ def test_a_torn_last_line_is_left_out(tmp_path):
     assert read_episodes(tmp_path) == [EpisodeRow(1, 9, 1.5, 9, True)]
 
 
-def test_a_tally_comes_back_from_json():
+def test_a_tally_comes_back_from_a_checkpoint():
     tally = Tally()
     tally.episodes, tally.events = 4, {"fell": 2}
     tally.recent.extend([(1.5, 3), (2.0, 4)])
     tally.choices["nongreedy"] += [0.0, 1.0]
     tally.choices["epistemic"] += [float("nan"), float("nan")]
-    again = Tally.from_json(json.loads(json.dumps(tally.as_json())))
+    again = Tally.restored(json.loads(json.dumps(tally.as_json())), tally.as_tensors())
     assert again.as_json() == tally.as_json()
     assert again.scalars() == tally.scalars()
     assert "uncertainty/epistemic_mean" not in tally.scalars()
