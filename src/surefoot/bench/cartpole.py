@@ -63,8 +63,8 @@ def _ours(name: str) -> Contender:
 
 
 def _peer() -> Contender:
-    import torch
-    from sb3_contrib import QRDQN
+    import torch  # pyright: ignore[reportMissingImports]
+    from sb3_contrib import QRDQN  # pyright: ignore[reportMissingImports]
 
     torch.set_num_threads(1)
     model = QRDQN(
