@@ -1,6 +1,5 @@
 """The friendly object: an agent, its environment and its experience, to train, ask, save and load."""
 
-import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -8,14 +7,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
-import jax
-import numpy as np
-from jaxtyping import Array
 from numpy.typing import NDArray
 
-from surefoot.envs.hosting import CheckedEnvironment, stored_dtype
+from surefoot.envs.hosting import CheckedEnvironment
 from surefoot.envs.place import AnyEnvironment, Place, another_like, place_of
-from surefoot.risk import risk_aversion_of
+from surefoot.risk import aversion_of, risk_aversion_of
 from surefoot.runs import checkpoint, directory
 from surefoot.runs.blueprint import AnyNetwork, Blueprint, build, draw_up
 from surefoot.runs.display import Display
@@ -27,9 +23,10 @@ from surefoot.runs.session import Listener, Session
 from surefoot.runs.signals import pass_on, stop_in_order
 from surefoot.runs.trainer import Trainer
 from surefoot.training import evaluation
+from surefoot.training.asking import Adviser
 from surefoot.training.evaluation import Evaluation
 from surefoot.training.seeds import Stream
-from surefoot.types import Beliefs, UserError, words
+from surefoot.types import Beliefs, UserError, whole_number, words
 
 AModel = TypeVar("AModel", bound="Model")
 
@@ -97,7 +94,7 @@ class Model:
             env_is_object=place.is_object,
             driver="hosted" if place.inside is None else "compiled",
             normalise=normalise,
-            seed=_whole_number("seed", seed),
+            seed=whole_number("seed", seed),
         )
         self._set_up(blueprint, network, place)
 
@@ -108,9 +105,7 @@ class Model:
         self.observation_space, self.action_space = blueprint.observation_space, blueprint.action_space
         self._place = place
         self._trainer = Trainer(agent, blueprint)
-        self._inspect = evaluation.make_inspector(agent)
-        self._explore = jax.jit(self._exploring_actions)
-        self._questions = 0
+        self._adviser = Adviser(agent, self.observation_space, self.action_space, blueprint.seed)
 
     @property
     def num_timesteps(self) -> int:
@@ -140,24 +135,16 @@ class Model:
             risk: The same as text, such as "mean-sd:0.5".
         """
         del episode_start
-        aversion = _aversion(risk_aversion, risk)
-        if aversion is not None and not deterministic:
-            raise UserError("risk_aversion: exploring follows the model's own, accepted: deterministic=True")
-        batch, single = self._batch_of(observation)
-        params = self._trainer.learner.params
+        aversion, params = aversion_of(risk_aversion, risk), self._trainer.learner.params
         if deterministic:
-            _, actions = self._inspect(params, batch, self._chance(), aversion)
-        else:
-            actions = self._explore(params, batch, self._chance(), self.num_timesteps)
-        chosen = np.asarray(actions, np.int64) + int(self.action_space.start)
-        # A number of NumPy's, not an array: environments look it up in dictionaries.
-        return (chosen[0] if single else chosen), state
+            return self._adviser.best_actions(params, observation, aversion), state
+        if aversion is not None:
+            raise UserError("risk_aversion: exploring follows the model's own, accepted: deterministic=True")
+        return self._adviser.exploring_actions(params, observation, self.num_timesteps), state
 
     def beliefs(self, observation: Any) -> Beliefs:
         """What the agent thinks of each action, given one observation or a batch of them."""
-        batch, single = self._batch_of(observation)
-        found, _ = self._inspect(self._trainer.learner.params, batch, self._chance())
-        return jax.tree.map(lambda leaf: leaf[0] if single else leaf, found)
+        return self._adviser.beliefs(self._trainer.learner.params, observation)
 
     def evaluate(
         self,
@@ -170,53 +157,17 @@ class Model:
         after_episode: Callable[[], None] = lambda: None,
     ) -> Evaluation:
         """Play episodes without exploring, in an environment of its own or the one given."""
-        _require_positive(episodes=episodes)
+        episodes = whole_number("episodes", episodes, 1)
         judge = self._judge(env).outside
         chance = self.blueprint.seed if seed is None else seed
-        act = self._actor(_aversion(risk_aversion, risk))
+        act = self._actor(aversion_of(risk_aversion, risk))
         found = evaluation.evaluate(act, judge, episodes, chance, Stream.TEST, after_episode=after_episode)
         assert found is not None
         return found
 
     def _actor(self, risk_aversion: float | None = None) -> Callable[[NDArray[Any]], int]:
         """From one observation to an action, for a model that does not change meanwhile."""
-        params = self._trainer.learner.params
-        # By the step, not by how often it was asked: a run that goes on evaluates as if never stopped.
-        key = jax.random.fold_in(self._asking(), self.num_timesteps)
-
-        def act(obs: NDArray[Any]) -> int:
-            return int(self._inspect(params, obs[None], key, risk_aversion)[1][0])
-
-        return act
-
-    def _exploring_actions(self, params: Any, batch: Array, key: Any, step: Any) -> Array:
-        agent = self._trainer.agent
-
-        def one(obs: Array, key: Any) -> Any:
-            beliefs_key, step_key, episode_key = jax.random.split(key, 3)
-            return agent.explore(agent.beliefs(params, obs, beliefs_key), step_key, episode_key, step)
-
-        return jax.vmap(one)(batch, jax.random.split(key, batch.shape[0]))
-
-    def _chance(self) -> Any:
-        """A key for the next question, apart from those of training."""
-        self._questions += 1
-        return jax.random.fold_in(self._asking(), 2**31 + self._questions)
-
-    def _asking(self) -> Any:
-        return jax.random.fold_in(jax.random.key(self.blueprint.seed), 2**31 - 1)
-
-    def _batch_of(self, observation: Any) -> tuple[NDArray[Any], bool]:
-        """Observations along a first axis, and whether it was only one."""
-        shape, wanted = self.observation_space.shape or (), np.dtype(self.observation_space.dtype)
-        given = np.asarray(observation)
-        if given.shape != shape and (given.ndim == 0 or given.shape[1:] != shape):
-            raise UserError(f"observation: got shape {given.shape}, accepted: {shape}, or a batch of such")
-        if not np.can_cast(given.dtype, wanted, "same_kind"):
-            raise UserError(f"observation: got dtype {given.dtype}, accepted: {wanted}")
-        single = given.shape == shape
-        batch = given.astype(stored_dtype(self.observation_space))
-        return (batch[None] if single else batch), single
+        return self._adviser.actor(self._trainer.learner.params, self.num_timesteps, risk_aversion)
 
     # Learning.
 
@@ -252,9 +203,8 @@ class Model:
             loggers: Called with a step and its scalars, to send them elsewhere.
             progress: Show progress on standard error.
         """
-        _require_positive(total_timesteps=total_timesteps)
         plan = Plan(
-            steps=self.num_timesteps + _whole_number("total_timesteps", total_timesteps),
+            steps=self.num_timesteps + whole_number("total_timesteps", total_timesteps, 1),
             log_every=log_every,
             eval_every=eval_every,
             eval_episodes=eval_episodes,
@@ -359,10 +309,96 @@ class Model:
         *,
         network: AnyNetwork = None,
     ) -> AModel:
-        """A model that was saved, or the best one of a run; see `surefoot.load`."""
-        model = load(path, env, network=network)
-        if not isinstance(model, cls):
-            raise UserError(f"load: {path} holds a {type(model).__name__}, accepted: a {cls.__name__}")
+        """A model that was saved, or the best one of a run (its last, where none was evaluated).
+
+        The best one of a run has its networks only: learning goes on from step 0 with an empty replay. The
+        run itself goes on with `resume`.
+
+        Args:
+            path: What `save` wrote, a run's directory, or one of its checkpoints.
+            env: Where to go on; by default the environment it was trained in, made when it is needed.
+            network: The function that makes its network, where that is a user's own.
+        """
+        path = Path(path)
+        if (path / directory.CONFIG).is_file():
+            found = directory.model_checkpoint(path)
+            if found is None:
+                raise UserError(f"load: {path} is a run without checkpoints yet, accepted: one that has some")
+            path = found
+        checkpoint.recover(path)
+        if not path.is_dir():
+            raise UserError(f"load: got {path}, accepted: a directory that save or train wrote")
+        manifest = checkpoint.manifest_of(path)
+        model = cls._built(Blueprint.from_json(manifest.notes.get("model", {})), network, path)
+        model._trainer.load(path, manifest)
+        if env is not None:
+            place = place_of(env, driver=model.blueprint.driver)
+            model._place = model._require_same_spaces(place)
+        return model
+
+    @classmethod
+    def resume(
+        cls: type[AModel],
+        path: str | Path,
+        steps: int | None = None,
+        *,
+        env: AnyEnvironment | None = None,
+        eval_env: AnyEnvironment | None = None,
+        network: AnyNetwork = None,
+        callbacks: Callback | Sequence[Callback] = (),
+        loggers: Sequence[Logger] = (),
+        progress: bool = True,
+    ) -> AModel:
+        """Go on with a run from its newest checkpoint, as if it had never been stopped.
+
+        Args:
+            path: The run's directory.
+            steps: Steps in all, where it is to go on for longer than it was meant to.
+            env: The environment, where it has no id to make it by.
+            eval_env: Where to evaluate, likewise.
+            network: The function that makes its network, where that is a user's own.
+            callbacks: As in `learn`.
+            loggers: As in `learn`.
+            progress: Show progress on standard error.
+        """
+        home = Path(path)
+        config = directory.read_config(home)
+        blueprint, plan = Blueprint.from_json(config), Plan.from_json(config)
+        if steps is not None:
+            plan = replace(plan, steps=steps)
+        with ExitStack() as stack:
+            stack.callback(directory.hold(home).release)
+            good = directory.newest_good(home)
+            for wrong in good.bad.values():
+                warnings.warn(f"{wrong}; an older checkpoint is used", stacklevel=2)
+            directory.set_aside(good.bad)
+            model = cls._built(blueprint, network, home)
+            trainer = model._trainer
+            if good.path is not None and good.manifest is not None:
+                trainer.load(good.path, good.manifest)
+            if steps is not None and steps < trainer.step:
+                raise UserError(f"steps: got {steps}, accepted: at least the {trainer.step} that are made")
+            ends = NOTHING if good.manifest is None else good.manifest.notes["log"]
+            over = trainer.step >= plan.steps
+            if over and is_complete(home, trainer.step, ends, plan.is_due(trainer.step)):
+                return model
+            model._enter(env)
+            directory.clean_up(home)
+            for name in rewind(home, trainer.step, ends):
+                warnings.warn(f"{home / name}: some of its lines are lost", stacklevel=2)
+            directory.write_config(home, {**config, **asdict(plan)})
+            judge = None if plan.eval_every is None else model._judge(eval_env).outside
+            model._train(plan, home, judge, callbacks, loggers, progress=progress)
+        return model
+
+    @classmethod
+    def _built(cls: type[AModel], blueprint: Blueprint, network: AnyNetwork, path: Path) -> AModel:
+        """An untrained model of the kind that lies at `path`, without its environment yet."""
+        kind = MODELS[blueprint.agent]
+        if not issubclass(kind, cls):
+            raise UserError(f"load: {path} holds a {kind.__name__}, accepted: a {cls.__name__}")
+        model = kind.__new__(kind)
+        model._set_up(blueprint, network, None)
         return model
 
 
@@ -392,112 +428,5 @@ class UADQN(Model):
 
 MODELS: dict[str, type[Model]] = {kind.agent_name: kind for kind in (DQN, QRDQN, BootstrappedDQN, UADQN)}
 
-
-def resume(
-    path: str | Path,
-    steps: int | None = None,
-    *,
-    env: AnyEnvironment | None = None,
-    eval_env: AnyEnvironment | None = None,
-    network: AnyNetwork = None,
-    callbacks: Callback | Sequence[Callback] = (),
-    loggers: Sequence[Logger] = (),
-    progress: bool = True,
-) -> Model:
-    """Go on with a run from its newest checkpoint, as if it had never been stopped.
-
-    Args:
-        path: The run's directory.
-        steps: Steps in all, where it is to go on for longer than it was meant to.
-        env: The environment, where it has no id to make it by.
-        eval_env: Where to evaluate, likewise.
-        network: The function that makes its network, where that is a user's own.
-        callbacks: As in `learn`.
-        loggers: As in `learn`.
-        progress: Show progress on standard error.
-    """
-    home = Path(path)
-    config = directory.read_config(home)
-    blueprint, plan = Blueprint.from_json(config), Plan.from_json(config)
-    if steps is not None:
-        plan = replace(plan, steps=steps)
-    with ExitStack() as stack:
-        stack.callback(directory.hold(home).release)
-        good = directory.newest_good(home)
-        for wrong in good.bad.values():
-            warnings.warn(f"{wrong}; an older checkpoint is used", stacklevel=2)
-        directory.set_aside(good.bad)
-        model = _built(blueprint, network)
-        trainer = model._trainer  # pyright: ignore[reportPrivateUsage]
-        if good.path is not None and good.manifest is not None:
-            trainer.load(good.path, good.manifest)
-        if steps is not None and steps < trainer.step:
-            raise UserError(f"steps: got {steps}, accepted: at least the {trainer.step} that are made")
-        ends = NOTHING if good.manifest is None else good.manifest.notes["log"]
-        if trainer.step >= plan.steps and is_complete(home, trainer.step, ends, plan.is_due(trainer.step)):
-            return model
-        model._enter(env)  # pyright: ignore[reportPrivateUsage]
-        directory.clean_up(home)
-        for name in rewind(home, trainer.step, ends):
-            warnings.warn(f"{home / name}: some of its lines are lost", stacklevel=2)
-        directory.write_config(home, {**config, **asdict(plan)})
-        judge = None if plan.eval_every is None else model._judge(eval_env).outside  # pyright: ignore[reportPrivateUsage]
-        model._train(plan, home, judge, callbacks, loggers, progress=progress)  # pyright: ignore[reportPrivateUsage]
-    return model
-
-
-def _built(blueprint: Blueprint, network: AnyNetwork) -> Model:
-    """An untrained model, without its environment yet."""
-    kind = MODELS[blueprint.agent]
-    model = kind.__new__(kind)
-    model._set_up(blueprint, network, None)  # pyright: ignore[reportPrivateUsage]
-    return model
-
-
-def load(path: str | Path, env: AnyEnvironment | None = None, *, network: AnyNetwork = None) -> Model:
-    """A model that was saved, or the best one of a run (its last, where none was evaluated).
-
-    Args:
-        path: What `save` wrote, a run's directory, or one of its checkpoints.
-        env: Where to go on; by default the environment it was trained in, made when it is needed.
-        network: The function that makes its network, where that is a user's own.
-    """
-    path = Path(path)
-    if (path / directory.CONFIG).is_file():
-        found = directory.model_checkpoint(path)
-        if found is None:
-            raise UserError(f"load: {path} is a run without checkpoints yet, accepted: one that has some")
-        path = found
-    checkpoint.recover(path)
-    if not path.is_dir():
-        raise UserError(f"load: got {path}, accepted: a directory that save or train wrote")
-    manifest = checkpoint.manifest_of(path)
-    model = _built(Blueprint.from_json(manifest.notes.get("model", {})), network)
-    model._trainer.load(path, manifest)  # pyright: ignore[reportPrivateUsage]
-    if env is not None:
-        place = place_of(env, driver=model.blueprint.driver)
-        model._place = model._require_same_spaces(place)  # pyright: ignore[reportPrivateUsage]
-    return model
-
-
-def _aversion(risk_aversion: float | None, risk: str | None) -> float | None:
-    """An attitude to risk, given as a number or as text."""
-    if risk is not None:
-        return risk_aversion_of(risk)
-    if risk_aversion is not None and not 0 <= risk_aversion < np.inf:
-        raise UserError(f"risk_aversion: got {risk_aversion}, accepted: numbers from 0")
-    return risk_aversion
-
-
-def _whole_number(name: str, value: Any) -> int:
-    """A number as Python's own, whichever kind of whole number it is."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise UserError(f"{name}: got {value!r}, accepted: whole numbers") from None
-
-
-def _require_positive(**numbers: Any) -> None:
-    for name, value in numbers.items():
-        if _whole_number(name, value) < 1:
-            raise UserError(f"{name}: got {value}, accepted: whole numbers from 1")
+load = Model.load
+resume = Model.resume

@@ -17,3 +17,12 @@ def risk_aversion_of(attitude: str) -> float:
     if measure != "mean-sd" or not 0 <= aversion < float("inf"):
         raise UserError(f"risk: got {attitude}, accepted: {ACCEPTED}")
     return aversion
+
+
+def aversion_of(risk_aversion: float | None, risk: str | None) -> float | None:
+    """An attitude given as a number or as text; None where neither is."""
+    if risk is not None:
+        return risk_aversion_of(risk)
+    if risk_aversion is not None and not 0 <= risk_aversion < float("inf"):
+        raise UserError(f"risk_aversion: got {risk_aversion}, accepted: numbers from 0")
+    return risk_aversion

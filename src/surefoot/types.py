@@ -1,5 +1,6 @@
 """The contracts that the layers above share, and the shapes that pass between them."""
 
+import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -37,6 +38,18 @@ def one_line(error: BaseException) -> str:
 def words(thing: object) -> str:
     """What a thing says of itself, on one line."""
     return " ".join(str(thing).split())
+
+
+def whole_number(name: str, value: Any, least: int | None = None) -> int:
+    """A number as Python's own, whichever kind of whole number it is."""
+    accepted = "whole numbers" if least is None else f"whole numbers from {least}"
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or (least is not None and number < least):
+        raise UserError(f"{name}: got {value if number is not None else repr(value)}, accepted: {accepted}")
+    return number
 
 
 class FaultyEnvironmentError(UserError):

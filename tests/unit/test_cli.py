@@ -5,41 +5,30 @@ import json
 import pytest
 
 import surefoot
-from surefoot import cli
 from surefoot.cli import reproduce
 
 QUICK = ["reproduce", "propositions", "--seeds", "1", "--steps", "200"]
 
 
-def run(capsys, *args):
-    """Exit code, standard output and standard error of the command."""
-    try:
-        code = cli.run(list(args))
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def test_version(capsys):
-    assert run(capsys, "--version") == (0, f"surefoot {surefoot.__version__}\n", "")
+def test_version(run):
+    assert run("--version") == (0, f"surefoot {surefoot.__version__}\n", "")
 
 
 @pytest.mark.parametrize("args", [["--help"], [], ["reproduce", "--help"], ["reproduce", "toy", "--help"]])
-def test_help_explains_and_succeeds(capsys, args):
-    code, out, _ = run(capsys, *args)
+def test_help_explains_and_succeeds(run, args):
+    code, out, _ = run(*args)
     assert code == 0
     assert "usage: surefoot" in out
 
 
-def test_help_of_an_experiment_lists_its_settings_with_defaults(capsys):
-    _, out, _ = run(capsys, "reproduce", "toy", "--help")
+def test_help_of_an_experiment_lists_its_settings_with_defaults(run):
+    _, out, _ = run("reproduce", "toy", "--help")
     for words in ("--seeds INT", "--steps INT", "--out DIR", "--strict", "(default: 10000)"):
         assert words in out
 
 
-def test_reproduce_writes_summary_data_and_figures(capsys, tmp_path):
-    code, out, _ = run(capsys, *QUICK, "--out", str(tmp_path / "new" / "here"))
+def test_reproduce_writes_summary_data_and_figures(run, tmp_path):
+    code, out, _ = run(*QUICK, "--out", str(tmp_path / "new" / "here"))
     assert code == 0
     files = {path.name for path in (tmp_path / "new" / "here").iterdir()}
     assert files == {"summary.json", "data.csv", "closed_form.csv", "propositions.png", "propositions.svg"}
@@ -54,54 +43,54 @@ def test_reproduce_writes_summary_data_and_figures(capsys, tmp_path):
         assert claim["verdict"] in {"holds", "fails", "undecided"}
 
 
-def test_claims_table_shows_every_claim_and_verdict(capsys, tmp_path):
-    _, out, _ = run(capsys, *QUICK, "--out", str(tmp_path))
+def test_claims_table_shows_every_claim_and_verdict(run, tmp_path):
+    _, out, _ = run(*QUICK, "--out", str(tmp_path))
     summary = json.loads((tmp_path / "summary.json").read_text())
     lines = [line.split() for line in out.splitlines()]
     verdicts = [words[-1] for words in lines if words and words[-1] in {"holds", "fails", "undecided"}]
     assert verdicts == [claim["verdict"] for claim in summary["claims"]]
 
 
-def test_a_narrow_terminal_gets_a_list_in_which_nothing_is_lost(capsys, tmp_path, monkeypatch):
+def test_a_narrow_terminal_gets_a_list_in_which_nothing_is_lost(run, tmp_path, monkeypatch):
     monkeypatch.setattr(reproduce, "TABLE_WIDTH", 1_000)
-    _, out, _ = run(capsys, *QUICK, "--out", str(tmp_path))
+    _, out, _ = run(*QUICK, "--out", str(tmp_path))
     for each in json.loads((tmp_path / "summary.json").read_text())["claims"]:
         assert f"{each['verdict']}: {each['name']}" in out
 
 
-def test_strict_fails_unless_every_claim_holds(capsys, tmp_path):
+def test_strict_fails_unless_every_claim_holds(run, tmp_path):
     """200 simulated pairs are too few to decide; none of the claims is false."""
-    code, _, _ = run(capsys, *QUICK, "--strict", "--out", str(tmp_path))
+    code, _, _ = run(*QUICK, "--strict", "--out", str(tmp_path))
     verdicts = {each["verdict"] for each in json.loads((tmp_path / "summary.json").read_text())["claims"]}
     assert verdicts == {"holds", "undecided"}
     assert code == 1
 
 
-def test_equal_commands_write_equal_files(capsys, tmp_path):
+def test_equal_commands_write_equal_files(run, tmp_path):
     for name in ("a", "b"):
-        run(capsys, *QUICK, "--out", str(tmp_path / name))
+        run(*QUICK, "--out", str(tmp_path / name))
     for path in (tmp_path / "a").iterdir():
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
 
 
-def test_without_out_each_run_gets_a_new_directory(capsys, tmp_path, monkeypatch):
+def test_without_out_each_run_gets_a_new_directory(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for _ in range(3):
-        assert run(capsys, *QUICK)[0] == 0
+        assert run(*QUICK)[0] == 0
     names = {path.name for path in (tmp_path / "reproductions").iterdir()}
     assert names == {"propositions", "propositions-2", "propositions-3"}
 
 
-def test_results_are_not_overwritten_unless_asked(capsys, tmp_path):
-    run(capsys, *QUICK, "--out", str(tmp_path))
+def test_results_are_not_overwritten_unless_asked(run, tmp_path):
+    run(*QUICK, "--out", str(tmp_path))
     before = (tmp_path / "summary.json").read_bytes()
     more = [*QUICK[:-1], "300"]
-    code, out, err = run(capsys, *more, "--out", str(tmp_path))
+    code, out, err = run(*more, "--out", str(tmp_path))
     assert (code, out) == (2, "")
     assert err.startswith(f"surefoot: --out: {tmp_path} already holds data.csv, ")
     assert err.endswith("summary.json, accepted: another directory, or --overwrite\n")
     assert (tmp_path / "summary.json").read_bytes() == before
-    assert run(capsys, *more, "--out", str(tmp_path), "--overwrite")[0] == 0
+    assert run(*more, "--out", str(tmp_path), "--overwrite")[0] == 0
     assert json.loads((tmp_path / "summary.json").read_text())["steps"] == 300
 
 
@@ -123,9 +112,9 @@ def test_results_are_not_overwritten_unless_asked(capsys, tmp_path):
         (["reproduce", "widths", "--widths"], ["--widths", "10 and 100"]),
     ],
 )
-def test_a_mistake_is_one_clear_line_and_exit_code_2(capsys, tmp_path, monkeypatch, args, words):
+def test_a_mistake_is_one_clear_line_and_exit_code_2(run, tmp_path, monkeypatch, args, words):
     monkeypatch.chdir(tmp_path)
-    code, out, err = run(capsys, *args)
+    code, out, err = run(*args)
     assert (code, out) == (2, "")
     assert err.startswith("surefoot: ")
     assert err.count("\n") == 1
@@ -134,21 +123,21 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(capsys, tmp_path, monkeypat
     assert not list(tmp_path.iterdir())
 
 
-def test_an_out_that_is_a_file_is_refused_and_kept(capsys, tmp_path):
+def test_an_out_that_is_a_file_is_refused_and_kept(run, tmp_path):
     file = tmp_path / "file"
     file.write_text("precious")
-    code, _, err = run(capsys, *QUICK, "--out", str(file))
+    code, _, err = run(*QUICK, "--out", str(file))
     assert code == 2
     assert err.startswith(f"surefoot: --out: got {file}, accepted: a directory")
     assert err.count("\n") == 1
     assert file.read_text() == "precious"
 
 
-def test_an_interruption_is_one_line(capsys, tmp_path, monkeypatch):
+def test_an_interruption_is_one_line(run, tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(reproduce.report, "write", interrupted)
-    code, _, err = run(capsys, *QUICK, "--out", str(tmp_path))
+    code, _, err = run(*QUICK, "--out", str(tmp_path))
     assert code == 130
     assert err.endswith("surefoot: interrupted\n")

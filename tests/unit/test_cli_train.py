@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from surefoot import cli
 from surefoot.runs.log import read_metrics
 
 QUICK = ["--network", "mlp:8", "--batch-size", "4", "--learning-starts", "50", "--replay-capacity", "500"]
@@ -54,16 +53,6 @@ gymnasium.register("Line-v0", Line, max_episode_steps=20)
 """
 
 
-def run(capsys, *args):
-    """Exit code, standard output and standard error of the command."""
-    try:
-        code = cli.run(list(args))
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """An empty directory to work in, with an environment of one's own."""
@@ -76,8 +65,8 @@ def here(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("agent", ["dqn", "qrdqn", "bootstrapped", "uadqn"])
 @pytest.mark.usefixtures("here")
-def test_train_then_evaluate_then_list(capsys, agent):
-    code, out, err = run(capsys, *CLIFF, "--agent", agent, "--eval-every", "100", "--eval-episodes", "2")
+def test_train_then_evaluate_then_list(run, agent):
+    code, out, err = run(*CLIFF, "--agent", agent, "--eval-every", "100", "--eval-episodes", "2")
     assert code == 0
     name = f"surefoot-WindyCliff-v0-{agent}-seed0"
     assert f"runs/{name}: 200 steps, mean return" in out
@@ -86,24 +75,24 @@ def test_train_then_evaluate_then_list(capsys, agent):
     assert "200/200 steps" in err
     assert "steps/s" in err
     assert "fell" in err
-    code, out, _ = run(capsys, "evaluate", f"runs/{name}", "--episodes", "3")
+    code, out, _ = run("evaluate", f"runs/{name}", "--episodes", "3")
     assert code == 0
     assert "3 episodes" in out
     assert "return: mean" in out
     assert "best_000000" in out
-    code, out, _ = run(capsys, "evaluate", f"runs/{name}", "--episodes", "3", "--which", "last")
+    code, out, _ = run("evaluate", f"runs/{name}", "--episodes", "3", "--which", "last")
     assert "step_000000200" in out
-    code, out, _ = run(capsys, "runs")
+    code, out, _ = run("runs")
     assert code == 0
     assert f"runs/{name}" in out
     assert agent in out
 
 
-def test_the_flags_stand_in_the_configuration(capsys, here):
+def test_the_flags_stand_in_the_configuration(run, here):
     flags = (
         "--seed 7 --out mine --risk-aversion 0.5 --exploration 1.5 --normalise --log-every 50 --driver hosted"
     )
-    run(capsys, *CLIFF, *flags.split(), "--env-kwargs", '{"wind": 0.2}')
+    run(*CLIFF, *flags.split(), "--env-kwargs", '{"wind": 0.2}')
     config = json.loads((here / "mine" / "config.json").read_text())
     assert (config["seed"], config["agent"], config["driver"]) == (7, "uadqn", "hosted")
     assert (config["settings"]["risk_aversion"], config["settings"]["exploration"]) == (0.5, 1.5)
@@ -113,25 +102,25 @@ def test_the_flags_stand_in_the_configuration(capsys, here):
     assert [line["step"] for line in read_metrics(here / "mine")] == [50, 100, 150, 200]
 
 
-def test_two_runs_without_out_get_a_directory_each(capsys, here):
+def test_two_runs_without_out_get_a_directory_each(run, here):
     for _ in range(2):
-        assert run(capsys, *CLIFF)[0] == 0
+        assert run(*CLIFF)[0] == 0
     names = {path.name for path in (here / "runs").iterdir()}
     assert names == {"surefoot-WindyCliff-v0-uadqn-seed0", "surefoot-WindyCliff-v0-uadqn-seed0-2"}
 
 
 @pytest.mark.usefixtures("here")
-def test_risk_at_evaluation_needs_no_training(capsys):
-    run(capsys, *CLIFF, "--out", "mine")
+def test_risk_at_evaluation_needs_no_training(run):
+    run(*CLIFF, "--out", "mine")
     for risk in (["--risk-aversion", "0.5"], ["--risk", "mean-sd:0.5"]):
-        assert run(capsys, "evaluate", "mine", "--episodes", "2", *risk)[0] == 0
-    run(capsys, *CLIFF, "--agent", "dqn", "--out", "plain")
-    code, _, err = run(capsys, "evaluate", "plain", "--episodes", "2", "--risk-aversion", "0.5")
+        assert run("evaluate", "mine", "--episodes", "2", *risk)[0] == 0
+    run(*CLIFF, "--agent", "dqn", "--out", "plain")
+    code, _, err = run("evaluate", "plain", "--episodes", "2", "--risk-aversion", "0.5")
     assert code == 2
     assert "no aleatoric uncertainty" in err
 
 
-def test_an_environment_of_ones_own_is_found_in_the_present_directory(capsys, here):
+def test_an_environment_of_ones_own_is_found_in_the_present_directory(run, here):
     own = [
         "--env",
         "my_line:Line-v0",
@@ -143,29 +132,29 @@ def test_an_environment_of_ones_own_is_found_in_the_present_directory(capsys, he
         "60",
         *QUICK,
     ]
-    code, out, err = run(capsys, "train", *own)
+    code, out, err = run("train", *own)
     assert (code, err.count("surefoot:")) == (0, 0)
     assert "moved" in err
     config = json.loads((here / "runs" / "Line-v0-uadqn-seed0" / "config.json").read_text())
     assert config["env"] == "my_line:Line-v0"
-    code, out, _ = run(capsys, "evaluate", "runs/Line-v0-uadqn-seed0", "--episodes", "2")
+    code, out, _ = run("evaluate", "runs/Line-v0-uadqn-seed0", "--episodes", "2")
     assert code == 0
     assert "my_line:Line-v0" in out
 
 
-def test_help_shows_the_settings_of_the_agent_and_the_presets_values(capsys):
-    _, out, _ = run(capsys, "train", "--agent", "dqn", "--help")
+def test_help_shows_the_settings_of_the_agent_and_the_presets_values(run):
+    _, out, _ = run("train", "--agent", "dqn", "--help")
     assert "--final-epsilon" in out
     assert "--quantiles" not in out
-    _, out, _ = run(capsys, "train", "--preset", "minatar", "--help")
+    _, out, _ = run("train", "--preset", "minatar", "--help")
     assert "(default: 5000)" in out.split("--learning-starts")[1][:150]
 
 
 @pytest.mark.parametrize("trouble", ["nan", "shape", "dtype", "tuple", "raise"])
-def test_trouble_in_mid_run_is_one_line_and_nothing_is_lost(capsys, here, trouble):
+def test_trouble_in_mid_run_is_one_line_and_nothing_is_lost(run, here, trouble):
     kwargs = json.dumps({"trouble_at": 150, "trouble": trouble})
     own = ["--env", "my_line:Line-v0", "--env-kwargs", kwargs, "--steps", "400", "--out", "mine", *QUICK]
-    code, out, err = run(capsys, "train", *own, "--eval-every", "1000")
+    code, out, err = run("train", *own, "--eval-every", "1000")
     assert (code, out) == (2, "")
     last = err.splitlines()[-1]
     assert last.startswith("surefoot: my_line:Line-v0, episode ")
@@ -222,9 +211,9 @@ def test_trouble_in_mid_run_is_one_line_and_nothing_is_lost(capsys, here, troubl
         (["runs", "nowhere"], ["nowhere", "accepted"]),
     ],
 )
-def test_a_mistake_is_one_clear_line_and_exit_code_2(capsys, here, args, says):
+def test_a_mistake_is_one_clear_line_and_exit_code_2(run, here, args, says):
     before = sorted(here.rglob("*"))
-    code, out, err = run(capsys, *args)
+    code, out, err = run(*args)
     assert (code, out) == (2, "")
     assert err.startswith("surefoot: ")
     assert err.count("\n") == 1
@@ -233,10 +222,10 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(capsys, here, args, says):
     assert sorted(here.rglob("*")) == before
 
 
-def test_an_existing_run_is_refused_and_kept(capsys, here):
-    run(capsys, *CLIFF, "--out", "mine")
+def test_an_existing_run_is_refused_and_kept(run, here):
+    run(*CLIFF, "--out", "mine")
     before = {path: path.read_bytes() for path in (here / "mine").rglob("*") if path.is_file()}
-    code, _, err = run(capsys, *CLIFF, "--out", "mine")
+    code, _, err = run(*CLIFF, "--out", "mine")
     assert code == 2
     assert err.splitlines()[-1].startswith("surefoot: --out: mine already holds ")
     assert {path: path.read_bytes() for path in (here / "mine").rglob("*") if path.is_file()} == before

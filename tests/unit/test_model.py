@@ -308,6 +308,14 @@ def test_a_users_network_is_asked_for_when_its_model_is_loaded(tmp_path):
             "exploring follows",
         ),
         (lambda: surefoot.UADQN(CLIFF).evaluate(0), "episodes: got 0"),
+        (lambda: surefoot.DQN(5), r"env: got 5 \(int\), accepted: a Gymnasium id"),
+        (lambda: surefoot.DQN(None), "env: got None"),
+        (lambda: surefoot.DQN(CLIFF, seed="3"), "seed: got '3', accepted: whole numbers"),
+        (
+            lambda: surefoot.DQN(CLIFF, batch_size=4.5),
+            "batch_size: got 4.5, accepted: whole numbers",
+        ),
+        (lambda: surefoot.DQN(CLIFF).learn(100.5), "total_timesteps: got 100.5, accepted: whole numbers"),
     ],
 )
 def test_a_mistake_is_one_line_that_says_what_is_accepted(make, says):
@@ -445,22 +453,3 @@ def test_numbers_of_numpys_are_numbers(tmp_path):
     model = surefoot.DQN(CLIFF, seed=np.int64(3), **settings)
     model.learn(np.int64(40), out=tmp_path, progress=False)
     assert surefoot.load(tmp_path).num_timesteps == 40
-
-
-@pytest.mark.parametrize(
-    ("make", "says"),
-    [
-        (lambda: surefoot.DQN(5), r"env: got 5 \(int\), accepted: a Gymnasium id"),
-        (lambda: surefoot.DQN(None), "env: got None"),
-        (lambda: surefoot.DQN(CLIFF, seed="3"), "seed: got '3', accepted: whole numbers"),
-        (
-            lambda: surefoot.DQN(CLIFF, batch_size=4.5),
-            "batch_size: got 4.5, accepted: whole numbers",
-        ),
-        (lambda: surefoot.DQN(CLIFF).learn(100.5), "total_timesteps: got 100.5, accepted: whole numbers"),
-    ],
-)
-def test_things_of_the_wrong_kind_are_refused_in_one_line(make, says):
-    with pytest.raises(UserError, match=says) as error:
-        make()
-    assert "\n" not in str(error.value)

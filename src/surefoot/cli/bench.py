@@ -16,7 +16,7 @@ from surefoot.bench import cartpole, checkpoints
 from surefoot.bench.measure import Speed, pin_to_one_core
 from surefoot.cli.exits import OK
 from surefoot.runs.provenance import provenance
-from surefoot.types import UserError
+from surefoot.types import whole_number
 
 
 def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
@@ -35,8 +35,8 @@ def _command(
         rounds: Turns of each contender.
         steps: Steps in a turn.
     """
-    if rounds < 1 or steps < 1:
-        raise UserError(f"bench: got --rounds {rounds} --steps {steps}, accepted: whole numbers from 1")
+    whole_number("--rounds", rounds, 1)
+    whole_number("--steps", steps, 1)
     return lambda: _bench(json, rounds, steps)
 
 

@@ -18,7 +18,7 @@ from surefoot.cli.exits import OK
 from surefoot.cli.messages import errors_as_one_line, warnings_as_lines
 from surefoot.envs.place import place_of
 from surefoot.runs.directory import new_directory, summary_of
-from surefoot.types import UserError
+from surefoot.types import UserError, whole_number
 
 HOME = Path("runs")
 
@@ -63,9 +63,7 @@ class Train:
     def __post_init__(self) -> None:
         """Validate."""
         for name in ("steps", "eval_every", "eval_episodes", "log_every", "checkpoint_every"):
-            if getattr(self, name) < 1:
-                flag = "--" + name.replace("_", "-")
-                raise UserError(f"{flag}: got {getattr(self, name)}, accepted: whole numbers from 1")
+            whole_number("--" + name.replace("_", "-"), getattr(self, name), 1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children, get_context
 from typing import Any, TypeVar
 
-from surefoot.types import UserError
+from surefoot.types import UserError, whole_number
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -29,8 +29,8 @@ def run_all(
     The function must be importable by name, and tasks and results plain data.
     """
     cores = available_cores()
-    if jobs is not None and jobs < 1:
-        raise UserError(f"--jobs: got {jobs}, accepted: whole numbers from 1")
+    if jobs is not None:
+        whole_number("--jobs", jobs, 1)
     # Fresh interpreters: a fork would inherit threads that JAX may have started here.
     context = get_context("spawn")
     free: Any = context.Queue()

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from surefoot import estimators
 from surefoot.claims import Claim, Criterion, above, below, between, claim, recovers
 from surefoot.experiments.base import Advance, Experiment, Outcome, Settings, Table, require_at_least
 from surefoot.experiments.normal_posterior import NormalPosterior, correlated, posterior_after
+from surefoot.experiments.simulation import Case, Moments, Simulation, simulate
 from surefoot.figures import propositions as figure
 
 STANDARD_ERRORS = 4
@@ -75,76 +74,6 @@ class Config(Settings):
         require_at_least(100, steps=self.steps)
 
 
-class Case(NamedTuple):
-    """One thing to simulate: what is varied in it, and to which value."""
-
-    varied: str
-    value: float
-    posterior: NormalPosterior
-    draws: int = 2
-
-
-class Moments(NamedTuple):
-    """Mean and variance of an estimator, with their standard errors."""
-
-    mean: float
-    mean_error: float
-    variance: float
-    variance_error: float
-
-
-class Simulation(NamedTuple):
-    """What many sets of draws gave."""
-
-    case: Case
-    epistemic: Moments
-    aleatoric: Moments
-    one_network: Moments
-    """Of the variance of the first draw's quantiles."""
-    sum_mismatch: float
-    """Largest relative difference of the two sides of eq. 6, each set taken as a whole posterior."""
-
-
-def simulate(case: Case, config: Config, stream: int) -> Simulation:
-    """Estimate from many independent sets of draws; `stream` sets their random numbers apart."""
-    results: list[tuple[NDArray[Any], ...]] = []
-    for seed in range(config.seeds):
-        rng = np.random.default_rng([seed, stream])
-        for count in _chunks(config.steps, case.draws * len(case.posterior.mean)):
-            draws = case.posterior.sample(rng, case.draws, count)
-            epistemic, aleatoric, _ = estimators.decompose(draws)
-            one_network = estimators.quantile_variance(draws[0])
-            results.append((epistemic, aleatoric, one_network, _sum_mismatch(draws)))
-    epistemic, aleatoric, one_network, mismatch = map(np.concatenate, zip(*results, strict=True))
-    return Simulation(
-        case, _moments(epistemic), _moments(aleatoric), _moments(one_network), float(mismatch.max())
-    )
-
-
-def _chunks(steps: int, numbers_per_step: int) -> Iterator[int]:
-    """Pieces of `steps` that stay small in memory."""
-    size = max(1, 1_000_000 // numbers_per_step)
-    return (min(size, steps - start) for start in range(0, steps, size))
-
-
-def _sum_mismatch(draws: NDArray[Any]) -> NDArray[Any]:
-    epistemic = estimators.posterior_epistemic_variance(draws)
-    aleatoric = estimators.posterior_aleatoric_variance(draws)
-    return np.abs((epistemic + aleatoric) / estimators.posterior_total_variance(draws) - 1)
-
-
-def _moments(values: NDArray[Any]) -> Moments:
-    """Sample moments; the error of the variance comes from the fourth moment."""
-    squares = (values - values.mean()) ** 2
-    variance = float(squares.mean())
-    return Moments(
-        float(values.mean()),
-        float(np.sqrt(variance / len(values))),
-        variance,
-        float(squares.std() / np.sqrt(len(values))),
-    )
-
-
 def run(config: Config, advance: Advance) -> Outcome:
     """Simulate every case, then judge and draw."""
     cases = [
@@ -156,7 +85,7 @@ def run(config: Config, advance: Advance) -> Outcome:
     work = [case.draws * len(case.posterior.mean) for case in cases]
     simulations: list[Simulation] = []
     for stream, case in enumerate(cases):
-        simulations.append(simulate(case, config, stream))
+        simulations.append(simulate(case, config.seeds, config.steps, stream))
         advance(work[stream] / sum(work))
     table = tabulate(simulations)
     curves = closed_forms()
@@ -303,24 +232,14 @@ def claims(simulations: Sequence[Simulation]) -> list[Claim]:
         return {"measured": value, "interval": (value, value)}
 
     sentences: list[tuple[str, str, dict[str, Any], Criterion]] = [
-        (
-            "variance of one set of quantiles / aleatoric variance",
-            BIASED,
-            worst([one_network]),
-            above(1),
-        ),
+        ("variance of one set of quantiles / aleatoric variance", BIASED, worst([one_network]), above(1)),
         (
             "bias of one set of quantiles / its exact size, N = 2 ... 512",
             BIASED,
             worst(map(excess_of_one_network, varying("quantiles"))),
             exactly_one,
         ),
-        (
-            "total against epistemic + aleatoric, largest difference",
-            SUM,
-            exact(mismatch),
-            below(1e-9),
-        ),
+        ("total against epistemic + aleatoric, largest difference", SUM, exact(mismatch), below(1e-9)),
         (
             "bias of the epistemic estimator / total variance",
             UNBIASED,
@@ -381,12 +300,7 @@ def claims(simulations: Sequence[Simulation]) -> list[Claim]:
             worst(map(aleatoric_bias, varying("correlation"))),
             exactly_nought,
         ),
-        (
-            "no data: aleatoric part of the total",
-            NO_DATA,
-            worst([aleatoric_bias(no_data)]),
-            exactly_nought,
-        ),
+        ("no data: aleatoric part of the total", NO_DATA, worst([aleatoric_bias(no_data)]), exactly_nought),
         (
             "1e12 observations: epistemic part of the total",
             MUCH_DATA,
@@ -416,10 +330,7 @@ EXPERIMENT = Experiment(
     name="propositions",
     title="Propositions 2.1, 2.2 and 2.3 against closed-form posteriors",
     intervals="4 standard errors either side",
-    tables=(
-        "data",
-        "closed_form",
-    ),
+    tables=("data", "closed_form"),
     config=Config,
     run=run,
     empirical=False,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from surefoot.types import UserError
+from surefoot.types import UserError, whole_number
 
 IF_DISK_FULL = ("stop", "continue")
 
@@ -25,8 +25,8 @@ class Plan:
         """Validate."""
         for name in ("steps", "log_every", "eval_every", "eval_episodes", "checkpoint_every"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise UserError(f"{name}: got {value}, accepted: whole numbers from 1")
+            if value is not None:
+                whole_number(name, value, 1)
         if self.if_disk_full not in IF_DISK_FULL:
             accepted = ", ".join(IF_DISK_FULL)
             raise UserError(f"if_disk_full: got {self.if_disk_full}, accepted: {accepted}")

@@ -12,20 +12,9 @@ import numpy as np
 from jaxtyping import PyTree
 
 from surefoot.agents.base import Learning
+from surefoot.training import driver
 from surefoot.training import step as steps
-from surefoot.training.driver import (
-    Advanced,
-    Driver,
-    Stop,
-    joined,
-    never,
-    next_boundary,
-    read,
-    renews_target,
-    require_steps,
-    room_for,
-    write,
-)
+from surefoot.training.driver import Advanced, Driver, Stop
 from surefoot.training.step import Answer, Record, Run
 from surefoot.types import Agent, Environment, RandomKey
 
@@ -78,10 +67,10 @@ def make(agent: Agent, environment: Environment, config: Learning, width: Width 
         def many_steps(state: CompiledRun, count: Any) -> tuple[CompiledRun, Record]:
             def body(i: Any, carry: tuple[CompiledRun, Record]) -> tuple[CompiledRun, Record]:
                 state, record = one_step(carry[0], learn=learn)
-                return state, write(carry[1], i, record)
+                return state, driver.write(carry[1], i, record)
 
             _, example = jax.eval_shape(lambda state: one_step(state, learn=learn), state)
-            return jax.lax.fori_loop(0, count, body, (state, room_for(example)))
+            return jax.lax.fori_loop(0, count, body, (state, driver.room_for(example)))
 
         # The number of steps is the same for all runs, the state is each one's own.
         return jax.jit(
@@ -98,19 +87,19 @@ def make(agent: Agent, environment: Environment, config: Learning, width: Width 
         donate_argnums=0,
     )
 
-    def advance(state: CompiledRun, count: int, stop: Stop = never) -> Advanced:
-        require_steps(count)
+    def advance(state: CompiledRun, count: int, stop: Stop = driver.never) -> Advanced:
+        driver.require_steps(count)
         now = int(np.max(state.run.step))
         end = now + count
         records: list[Record] = []
         while now < end and not (records and stop()):
-            until = next_boundary(now, end, config)
+            until = driver.next_boundary(now, end, config)
             state, room = (learning if now >= config.learning_starts else warm_up)(state, until - now)
-            records.append(read(room, until - now, time_axis))
+            records.append(driver.read(room, until - now, time_axis))
             now = until
-            if renews_target(now, config):
+            if driver.renews_target(now, config):
                 state = renew_target(state)
-        return Advanced(state, joined(records, time_axis))
+        return Advanced(state, driver.joined(records, time_axis))
 
     return Driver(
         init=jax.jit(lift(init)),

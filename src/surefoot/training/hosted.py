@@ -17,20 +17,9 @@ from numpy.typing import NDArray
 
 from surefoot.agents.base import Learning
 from surefoot.envs.hosting import Checked, CheckedEnvironment, stored_dtype
+from surefoot.training import driver
 from surefoot.training import step as steps
-from surefoot.training.driver import (
-    Advanced,
-    Driver,
-    Stop,
-    joined,
-    never,
-    next_boundary,
-    read,
-    renews_target,
-    require_steps,
-    room_for,
-    write,
-)
+from surefoot.training.driver import Advanced, Driver, Stop
 from surefoot.training.packing import packing_of
 from surefoot.training.seeds import Stream, episode_seed
 from surefoot.training.step import Answer, Choice, Record, Run
@@ -82,7 +71,7 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
             run = to_run(packed)
             keys = steps.keys_of(run)
             run, record = steps.absorb(agent, config, run, keys, choice, answer, learn=learn)
-            return to_list(run), steps.choose(agent, run, steps.keys_of(run)), write(room, i, record)
+            return to_list(run), steps.choose(agent, run, steps.keys_of(run)), driver.write(room, i, record)
 
         return jax.jit(one_step, donate_argnums=(0, 2))
 
@@ -97,7 +86,7 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
     def empty_room() -> Record:
         run, choice = jax.eval_shape(begin, jax.random.key(0), shown(example))
         gain, length = run.episode.gain, run.episode.length
-        return room_for(Record(choice, gain, choice.nongreedy, choice.nongreedy, gain, length, {}))
+        return driver.room_for(Record(choice, gain, choice.nongreedy, choice.nongreedy, gain, length, {}))
 
     def reset(number: int) -> tuple[NDArray[Any], Playing]:
         environment.episode = number  # One less than it will be: it counts from 1.
@@ -114,8 +103,8 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
         run, choice = begin_again(state.run, obs)
         return HostedRun(run, choice, playing)
 
-    def advance(state: HostedRun, count: int, stop: Stop = never) -> Advanced:
-        require_steps(count)
+    def advance(state: HostedRun, count: int, stop: Stop = driver.never) -> Advanced:
+        driver.require_steps(count)
         run, choice, playing = state
         now = int(run.step)
         packed = to_list(run)
@@ -124,7 +113,7 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
         fault: FaultyEnvironmentError | None = None
         halted = False
         while now < end and not halted:
-            first, until = now, next_boundary(now, end, config)
+            first, until = now, driver.next_boundary(now, end, config)
             one_step = learning if now >= config.learning_starts else warm_up
             room, infos = empty_room(), list[dict[str, Any]]()
             while now < until and not halted:
@@ -142,8 +131,8 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
                 infos.append(found.info)
                 now += 1
                 halted = stop()
-            records.append(read(room, now - first)._replace(info=_events(infos)))
-            if renews_target(now, config) and now > first:
+            records.append(driver.read(room, now - first)._replace(info=_events(infos)))
+            if driver.renews_target(now, config) and now > first:
                 packed = renew_target(packed)
             halted = halted or fault is not None
         return Advanced(HostedRun(to_run(packed), choice, playing), _joined(records), fault)
@@ -202,4 +191,4 @@ def _joined(records: list[Record]) -> Record:
         )
         for record in records
     ]
-    return joined(padded)
+    return driver.joined(padded)

@@ -7,6 +7,7 @@ from surefoot import estimators
 from surefoot.claims import Verdict
 from surefoot.experiments import propositions
 from surefoot.experiments.normal_posterior import correlated, posterior_after
+from surefoot.experiments.simulation import Case, Moments, Simulation, simulate
 
 QUICK = propositions.Config(seeds=2, steps=4000)
 
@@ -68,11 +69,10 @@ def test_samples_have_the_mean_and_covariance_asked_for():
 
 
 def test_seeds_and_streams_are_independent():
-    case = propositions.Case("draws", 2, posterior_after(2, 8))
+    case = Case("draws", 2, posterior_after(2, 8))
 
     def mean(seeds, stream):
-        config = propositions.Config(seeds=seeds, steps=100)
-        return propositions.simulate(case, config, stream).epistemic.mean
+        return simulate(case, seeds, 100, stream).epistemic.mean
 
     assert mean(1, 0) == mean(1, 0)
     assert len({mean(1, 0), mean(1, 1), mean(2, 0), mean(3, 0)}) == 4
@@ -81,9 +81,9 @@ def test_seeds_and_streams_are_independent():
 def test_slope_and_its_interval_by_hand():
     """Two points, each known to 1 %: the slope's error is 1 % x sqrt 2 / log 2."""
     simulations = [
-        propositions.Simulation(
-            propositions.Case("quantiles", n, posterior_after(2, 2)),
-            *[propositions.Moments(0.0, 0.0, 3.0 / n, 0.03 / n)] * 3,
+        Simulation(
+            Case("quantiles", n, posterior_after(2, 2)),
+            *[Moments(0.0, 0.0, 3.0 / n, 0.03 / n)] * 3,
             0.0,
         )
         for n in (16, 32)
