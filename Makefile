@@ -49,11 +49,11 @@ clean:
 	@touch $@
 
 .venv/installed-dev: $(PINS) | .venv/bin/python
-	$(INSTALL) --editable '.[dev]'
+	$(INSTALL) --editable '.[dev,minatar]'
 	@touch .venv/installed $@
 
 .venv/installed-parity: .venv/installed-dev
-	$(INSTALL) --editable '.[dev,parity]'
+	$(INSTALL) --editable '.[dev,minatar,parity]'
 	@touch $@
 
 .venv/installed-bench: $(PINS) | .venv/bin/python

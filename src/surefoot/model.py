@@ -1,8 +1,8 @@
 """The friendly object: an agent, its environment and its experience, to train, ask, save and load."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -158,10 +158,12 @@ class Model:
     ) -> Evaluation:
         """Play episodes without exploring, in an environment of its own or the one given."""
         episodes = whole_number("episodes", episodes, 1)
-        judge = self._judge(env).outside
         chance = self.blueprint.seed if seed is None else seed
         act = self._actor(aversion_of(risk_aversion, risk))
-        found = evaluation.evaluate(act, judge, episodes, chance, Stream.TEST, after_episode=after_episode)
+        with self._judge(env) as judge:
+            found = evaluation.evaluate(
+                act, judge, episodes, chance, Stream.TEST, after_episode=after_episode
+            )
         assert found is not None
         return found
 
@@ -212,9 +214,9 @@ class Model:
             if_disk_full=if_disk_full,
         )
         self._enter(env)
-        judge = None if eval_every is None else self._judge(eval_env).outside
         home = None if out is None else Path(out)
         with ExitStack() as stack:
+            judge = None if eval_every is None else stack.enter_context(self._judge(eval_env))
             if home is not None:
                 lock = directory.create(home, {**self.blueprint.as_json(), **asdict(plan), **provenance()})
                 stack.callback(lock.release)
@@ -270,11 +272,18 @@ class Model:
         self._trainer.enter(self._place)
         return self._trainer
 
-    def _judge(self, env: AnyEnvironment | None) -> Place:
-        """Where to evaluate: apart from where the model learns."""
+    @contextmanager
+    def _judge(self, env: AnyEnvironment | None) -> Iterator[CheckedEnvironment]:
+        """Where to evaluate, apart from where the model learns; closed after it, unless it was given."""
         if env is not None:
-            return self._require_same_spaces(place_of(env))
-        return self._named_place() if self._place is None else another_like(self._place)
+            place = self._require_same_spaces(place_of(env))
+        else:
+            place = self._named_place() if self._place is None else another_like(self._place)
+        try:
+            yield place.outside
+        finally:
+            if env is None or not place.is_object:
+                place.outside.close()
 
     def _named_place(self) -> Place:
         """The environment that a loaded model was trained in, by its name."""
@@ -387,7 +396,7 @@ class Model:
             for name in rewind(home, trainer.step, ends):
                 warnings.warn(f"{home / name}: some of its lines are lost", stacklevel=2)
             directory.write_config(home, {**config, **asdict(plan)})
-            judge = None if plan.eval_every is None else model._judge(eval_env).outside
+            judge = None if plan.eval_every is None else stack.enter_context(model._judge(eval_env))
             model._train(plan, home, judge, callbacks, loggers, progress=progress)
         return model
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import gymnasium
 
-from surefoot.envs import windy_cliff
+from surefoot.envs import minatar, windy_cliff
 from surefoot.envs.bridge import GymnasiumEnvironment
 
 
@@ -29,3 +29,17 @@ def windy_cliff_for_gymnasium(render_mode: str | None = None, **parameters: Any)
 
 
 gymnasium.register(id="surefoot/WindyCliff-v0", entry_point=windy_cliff_for_gymnasium)
+
+
+def minatar_for_gymnasium(
+    game: str, render_mode: str | None = None, *, sticky_action_prob: float = 0.1
+) -> GymnasiumEnvironment:
+    """`surefoot/MinAtar-Breakout-v0` and the other games."""
+    environment = minatar.make(game, sticky_action_prob=sticky_action_prob)
+    renders = {} if render_mode is None else {"rgb_array": minatar.painter(game)}
+    return GymnasiumEnvironment(environment, renders, render_mode=render_mode)
+
+
+MINATAR_IDS = {game: f"surefoot/MinAtar-{game.title().replace('_', '')}-v0" for game in minatar.CHANNELS}
+for _game, _id in MINATAR_IDS.items():
+    gymnasium.register(id=_id, entry_point=minatar_for_gymnasium, kwargs={"game": _game})
