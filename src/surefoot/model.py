@@ -1,7 +1,7 @@
 """The friendly object: an agent, its environment and its experience, to train, ask, save and load."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -273,7 +273,7 @@ class Model:
         return self._trainer
 
     @contextmanager
-    def _judge(self, env: AnyEnvironment | None) -> Iterator[CheckedEnvironment]:
+    def _judge(self, env: AnyEnvironment | None) -> Generator[CheckedEnvironment]:
         """Where to evaluate, apart from where the model learns; closed after it, unless it was given."""
         if env is not None:
             place = self._require_same_spaces(place_of(env))

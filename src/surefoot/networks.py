@@ -25,7 +25,8 @@ class Dense(eqx.Module):
 
     def __call__(self, x: Float[Array, "*batch in"]) -> Float[Array, "*batch out"]:
         """Apply to the last axis."""
-        y = x @ self.weight.T
+        # Not `x @ weight.T`: for a single example XLA on CPU would write out the transpose first.
+        y = jax.lax.dot_general(x, self.weight, (((x.ndim - 1,), (1,)), ((), ())))
         return y if self.bias is None else y + jnp.broadcast_to(self.bias, y.shape)
 
 

@@ -51,7 +51,9 @@ def sample(replay: Replay, key: RandomKey, batch: int) -> Transition:
     """
 
     def gather(replay: Replay) -> Transition:
-        places = jax.random.randint(key, (batch,), 0, replay.size)
+        # One draw of 32 bits each; `randint` takes two, so that no place is likelier than another even
+        # by the 1 in 40,000 that a remainder makes of it at a capacity of 100,000.
+        places = jax.random.bits(key, (batch,), jnp.uint32) % replay.size.astype(jnp.uint32)
         return jax.tree.map(lambda ring: ring[places], replay.storage)
 
     def nothing(replay: Replay) -> Transition:

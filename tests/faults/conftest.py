@@ -1,6 +1,7 @@
 """Injected faults: how many of each, and what they reached, as a table at the end of `make soak`."""
 
 import os
+from collections import Counter
 
 import pytest
 
@@ -35,5 +36,6 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line("|---|---|---|")
         for fault in sorted({row[0] for row in rows}):
             for held in sorted({row[2] for row in rows if row[0] == fault}):
-                injected = "; ".join(sorted(row[1] for row in rows if (row[0], row[2]) == (fault, held)))
+                counts = Counter(row[1] for row in rows if (row[0], row[2]) == (fault, held))
+                injected = "; ".join(f"{n} x {what}" if n > 1 else what for what, n in sorted(counts.items()))
                 terminalreporter.write_line(f"| {fault} | {injected} | {held} |")

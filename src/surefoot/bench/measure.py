@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+FEWEST_STEPS = 20
+
 
 class Contender(NamedTuple):
     """Something that makes steps."""
@@ -28,6 +30,11 @@ class Speed(NamedTuple):
         return float(np.median(np.array(self.rounds) / np.array(other.rounds)))
 
 
+def cores_of_this_process() -> list[int]:
+    """The cores that it may use."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
+
+
 def pin_to_one_core() -> int | None:
     """Keep this process, and the threads that it starts from now on, on one core."""
     if not hasattr(os, "sched_setaffinity"):
@@ -40,19 +47,31 @@ def pin_to_one_core() -> int | None:
 def alternate(
     contenders: Sequence[Contender],
     *,
-    steps: int,
+    seconds: float,
     rounds: int,
-    after_round: Callable[[], None] = lambda: None,
+    after_turn: Callable[[], None] = lambda: None,
 ) -> list[Speed]:
-    """Let contenders take turns of so many steps; before, each has warmed up."""
-    found: dict[str, list[float]] = {contender.name: [] for contender in contenders}
+    """Let contenders take turns of about so many seconds each; before, each has warmed up."""
+    turns = {name: _steps_in(make_steps, seconds) for name, make_steps in contenders}
+    found: dict[str, list[float]] = {name: [] for name in turns}
     for _ in range(rounds):
         for name, make_steps in contenders:
-            begun = time.perf_counter()
-            make_steps(steps)
-            found[name].append(steps / (time.perf_counter() - begun))
-        after_round()
+            found[name].append(speed_of(make_steps, turns[name]))
+            after_turn()
     return [Speed(name, float(np.median(speeds)), speeds) for name, speeds in found.items()]
+
+
+def _steps_in(make_steps: Callable[[int], None], seconds: float) -> int:
+    """How many steps take so long; the first ones warm up what was not used for a while."""
+    make_steps(FEWEST_STEPS)
+    return max(FEWEST_STEPS, int(seconds * speed_of(make_steps, FEWEST_STEPS)))
+
+
+def speed_of(make_steps: Callable[[int], None], steps: int) -> float:
+    """Steps per second."""
+    begun = time.perf_counter()
+    make_steps(steps)
+    return steps / (time.perf_counter() - begun)
 
 
 def seconds_per_call(function: Callable[[], object], calls: int = 2_000, rounds: int = 15) -> float:

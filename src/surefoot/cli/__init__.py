@@ -11,6 +11,7 @@ import tyro
 from rich.console import Console
 
 import surefoot
+from surefoot.cli.cache import keep_compiled_programs
 from surefoot.cli.exits import INTERRUPTED, MISUSE, OK
 from surefoot.cli.messages import errors_as_one_line
 from surefoot.types import UserError
@@ -28,6 +29,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     signal.signal(signal.SIGTERM, _terminate)
+    keep_compiled_programs()
     sys.exit(run(sys.argv[1:]))
 
 

@@ -2,9 +2,11 @@
 
 import json as jsons
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 from rich.box import SIMPLE_HEAD
@@ -12,11 +14,36 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from surefoot.bench import cartpole, checkpoints
-from surefoot.bench.measure import Speed, pin_to_one_core
+from surefoot.bench import bound, cartpole, checkpoints, growth, ours, released, sb3, startup
+from surefoot.bench.measure import Contender, Speed, alternate, cores_of_this_process, pin_to_one_core
 from surefoot.cli.exits import OK
 from surefoot.runs.provenance import provenance
-from surefoot.types import whole_number
+from surefoot.types import UserError, whole_number
+
+Part = Literal["minatar", "cartpole", "growth", "checkpoints", "startup"]
+PARTS: tuple[Part, ...] = ("minatar", "cartpole", "growth", "checkpoints", "startup")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """What to measure."""
+
+    only: tuple[Part, ...] = PARTS
+    """Parts to measure; by default all."""
+    released_code: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
+    """A checkout of IndustAI/risk-and-uncertainty, to be measured beside ours."""
+    json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Also write what was measured here."""
+    rounds: int = 7
+    """Turns of each contender."""
+    seconds: float = 2.0
+    """Length of a turn."""
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        whole_number("--rounds", self.rounds, 1)
+        if not self.seconds > 0:
+            raise UserError(f"--seconds: got {self.seconds}, accepted: numbers above 0")
 
 
 def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
@@ -25,73 +52,157 @@ def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
     return _command
 
 
-def _command(
-    json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None, rounds: int = 7, steps: int = 1_000
-) -> Callable[[], int]:
-    """Measure steps per second on one core, everything in turn; nothing else should run meanwhile.
-
-    Args:
-        json: Also write what was measured here.
-        rounds: Turns of each contender.
-        steps: Steps in a turn.
-    """
-    whole_number("--rounds", rounds, 1)
-    whole_number("--steps", steps, 1)
-    return lambda: _bench(json, rounds, steps)
+def _command(what: Annotated[Bench, tyro.conf.arg(name="")]) -> Callable[[], int]:
+    """Measure steps per second on one core, everything in turn; nothing else should run meanwhile."""
+    return lambda: _bench(what)
 
 
-def _bench(file: Path | None, rounds: int, steps: int) -> int:
+def _bench(what: Bench) -> int:
+    cores = cores_of_this_process()
     core = pin_to_one_core()
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    measured = {
+        "minatar": lambda: _minatar(what, console),
+        "cartpole": lambda: _cartpole(what, console),
+        "growth": lambda: _growth(what, console, cores),
+        "checkpoints": lambda: _checkpoints(console),
+        "startup": lambda: _startup(console),
+    }
+    entries = {part: measured[part]() for part in PARTS if part in what.only}
+    if what.json is not None:
+        found = {**provenance(), "core": core, "rounds": what.rounds, "entries": entries}
+        what.json.write_text(jsons.dumps(found, indent=2) + "\n")
+    return OK
+
+
+@contextmanager
+def _turns(title: str, count: int) -> Generator[Callable[[], None]]:
+    """Progress over so many turns."""
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("CartPole-v1, hosted", total=rounds)
-        found = cartpole.run(steps=steps, rounds=rounds, after_round=lambda: progress.advance(task))
-    peer = next((speed for speed in found.speeds if speed.name == cartpole.PEER), None)
-    console.print(_table("CartPole-v1, hosted, one update per step", found.speeds, peer))
-    if peer is None:
-        console.print("the peer is not installed: pip install 'surefoot[bench]'", markup=False)
-    ours = [speed for speed in found.speeds if speed != peer]
-    costs = {speed.name: found.check_seconds * speed.steps_per_second for speed in ours}
+        task = progress.add_task(title, total=count)
+        yield lambda: progress.advance(task)
+
+
+def _measured(what: Bench, title: str, contenders: Sequence[Contender]) -> dict[str, Speed]:
+    with _turns(title, len(contenders) * what.rounds) as after_turn:
+        found = alternate(contenders, seconds=what.seconds, rounds=what.rounds, after_turn=after_turn)
+    return {speed.name: speed for speed in found}
+
+
+def _minatar(what: Bench, console: Console) -> dict[str, Any]:
+    """Ours beside its peers and the bound, all in one row of turns."""
+    contenders = [
+        *(ours.compiled_contender(name) for name in ours.AGENT_NAMES),
+        *(ours.hosted_contender(name) for name in ours.AGENT_NAMES),
+        *(sb3.minatar() if sb3.is_there() else ()),
+        *(released.contenders(what.released_code) if what.released_code is not None else ()),
+        *bound.contenders(),
+    ]
+    speeds = _measured(what, "MinAtar Breakout", contenders)
+    compiled = {name: speeds[f"{name}, compiled"] for name in ours.AGENT_NAMES}
+    ratios: dict[str, float] = {}
+    for name, ours_speed in compiled.items():
+        ratios[f"{name}, hosted / compiled"] = speeds[f"{name}, hosted"].against(ours_speed)
+        for other in (sb3.PEERS.get(name), released.label(name)):
+            if other in speeds:
+                ratios[f"{name}, compiled / {other}"] = ours_speed.against(speeds[other])
+    work = {name: bound.work_of(name) for name in ours.AGENT_NAMES}
+    limits = {name: 1 / each.seconds(speeds) for name, each in work.items()}
+    shown = [speed for name, speed in speeds.items() if name not in {bound.PRODUCTS, bound.MEMORY}]
+    console.print(_table("MinAtar Breakout, one update per step, replay of 100,000 full", shown))
+    for name, ratio in ratios.items():
+        console.print(f"{name}: {ratio:.2f}")
+    flops, memory = bound.rates(speeds)
+    console.print(f"\nthis core: {flops / 1e9:.0f} GFLOP/s in sgemm, {memory / 1e9:.1f} GB/s in memory")
+    for name, limit in limits.items():
+        fraction = compiled[name].steps_per_second / limit
+        console.print(
+            f"bound of {name}: {2 * work[name].multiply_adds / 1e6:.0f} MFLOP and "
+            f"{work[name].adam_bytes / 1e6:.0f} MB a step, {limit:,.0f} steps/s; ours is {fraction:.0%} of it"
+        )
+    if not sb3.is_there():
+        console.print("the peers are not installed: pip install 'surefoot[bench]'", markup=False)
+    return {
+        "speeds": [speed._asdict() for speed in speeds.values()],
+        "ratios": ratios,
+        "core": {"flops_per_second": flops, "bytes_per_second": memory},
+        "bounds": {
+            name: {**work[name]._asdict(), "steps_per_second": limit}
+            | {"fraction": compiled[name].steps_per_second / limit}
+            for name, limit in limits.items()
+        },
+    }
+
+
+def _cartpole(what: Bench, console: Console) -> dict[str, Any]:
+    speeds = _measured(what, "CartPole-v1, hosted", cartpole.contenders())
+    peer = speeds.get(sb3.PEERS["qrdqn"])
+    console.print(_table("CartPole-v1, hosted, one update per step", list(speeds.values()), peer))
+    check = cartpole.seconds_per_check()
+    costs = {name: check * speed.steps_per_second for name, speed in speeds.items() if speed != peer}
     worst = max(costs, key=lambda name: costs[name])
     console.print(
-        f"checking an answer of the environment: {found.check_seconds * 1e6:.1f} us, "
+        f"checking an answer of the environment: {check * 1e6:.1f} us, "
         f"at most {costs[worst]:.2%} of a step ({worst})"
     )
-    costs_of_saving = [checkpoints.run(agent) for agent in ("uadqn", "qrdqn")]
-    for cost in costs_of_saving:
+    return {
+        "speeds": [
+            {**speed._asdict(), "ratio": None if peer is None else speed.against(peer)}
+            for speed in speeds.values()
+        ],
+        "check_seconds": check,
+        "check_fractions": costs,
+    }
+
+
+def _growth(what: Bench, console: Console, cores: list[int]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for setting, values in growth.VARIED.items():
+        with _turns(f"growth with {setting}", len(values) * what.rounds) as after_turn:
+            speeds = growth.run(setting, seconds=what.seconds, rounds=what.rounds, after_turn=after_turn)
+        costs = {speed.name: speeds[0].against(speed) for speed in speeds}
+        console.print(f"{setting}, time of a step: " + ", ".join(f"{k} {v:.2f}" for k, v in costs.items()))
+        found[setting] = {"speeds": [speed._asdict() for speed in speeds], "step_time": costs}
+    together = growth.two_processes(cores, seconds=what.seconds, rounds=what.rounds)
+    if together is not None:
+        console.print(
+            f"two processes on two cores: {together.ratio:.2f} times the steps of one "
+            f"({together.together:,.0f} against {together.alone:,.0f} steps/s)"
+        )
+        found["two_processes"] = together._asdict()
+    return found
+
+
+def _checkpoints(console: Console) -> dict[str, Any]:
+    costs = [checkpoints.run(agent) for agent in ("uadqn", "qrdqn")]
+    for cost in costs:
         console.print(
             f"a checkpoint of {cost.agent} on MinAtar's sizes, replay full: {cost.seconds:.2f} s, "
             f"{cost.size / 2**20:.0f} MiB; every {checkpoints.INTERVAL:,} steps at "
             f"{cost.steps_per_second:,.0f} steps/s {cost.fraction:.1%} of wall time"
         )
-    if file is not None:
-        entry: dict[str, Any] = {
-            "entry": "cartpole-hosted",
-            "speeds": [
-                {**speed._asdict(), "ratio": None if peer is None else speed.against(peer)}
-                for speed in found.speeds
-            ],
-            "check_seconds": found.check_seconds,
-            "check_fractions": costs,
-        }
-        saving = {
-            "entry": "checkpoints",
-            "costs": [{**cost._asdict(), "fraction": cost.fraction} for cost in costs_of_saving],
-        }
-        file.write_text(
-            jsons.dumps({**provenance(), "core": core, "entries": [entry, saving]}, indent=2) + "\n"
-        )
-    return OK
+    return {"costs": [{**cost._asdict(), "fraction": cost.fraction} for cost in costs]}
 
 
-def _table(title: str, speeds: list[Speed], peer: Speed | None) -> Table:
+def _startup(console: Console) -> dict[str, Any]:
+    found = startup.run()
+    console.print(
+        f"surefoot train on MinAtar: first learning step after {found.cold_seconds:.1f} s, "
+        f"with programs in the cache after {found.cached_seconds:.1f} s; "
+        f"{found.resident_bytes / 1e6:.0f} MB resident at most"
+    )
+    return found._asdict()
+
+
+def _table(title: str, speeds: list[Speed], peer: Speed | None = None) -> Table:
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("")
     table.add_column("steps/s", justify="right")
     table.add_column("rounds", justify="right")
-    table.add_column(f"times {cartpole.PEER}", justify="right")
+    if peer is not None:
+        table.add_column(f"times {peer.name}", justify="right")
     for speed in speeds:
         span = f"{min(speed.rounds):,.0f} to {max(speed.rounds):,.0f}"
-        ratio = "" if peer is None else f"{speed.against(peer):.2f}"
-        table.add_row(speed.name, f"{speed.steps_per_second:,.0f}", span, ratio)
+        ratio = () if peer is None else (f"{speed.against(peer):.2f}",)
+        table.add_row(speed.name, f"{speed.steps_per_second:,.0f}", span, *ratio)
     return table

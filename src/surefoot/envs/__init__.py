@@ -42,4 +42,4 @@ def minatar_for_gymnasium(
 
 MINATAR_IDS = {game: f"surefoot/MinAtar-{game.title().replace('_', '')}-v0" for game in minatar.CHANNELS}
 for _game, _id in MINATAR_IDS.items():
-    gymnasium.register(id=_id, entry_point=minatar_for_gymnasium, kwargs={"game": _game})
+    gymnasium.register(id=_id, entry_point="surefoot.envs:minatar_for_gymnasium", kwargs={"game": _game})

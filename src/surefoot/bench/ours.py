@@ -1,0 +1,70 @@
+"""Surefoot's own agents on MinAtar Breakout, with the paper's sizes and a full replay."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from surefoot.agents import AGENTS
+from surefoot.agents.base import Learning
+from surefoot.agents.presets import settings_of
+from surefoot.architectures import architecture_for
+from surefoot.bench.measure import Contender
+from surefoot.envs import GymnasiumEnvironment, minatar
+from surefoot.envs.hosting import CheckedEnvironment
+from surefoot.replay import Replay
+from surefoot.training import compiled, hosted
+from surefoot.training.driver import Driver
+from surefoot.types import Agent, Environment
+
+GAME = "breakout"
+AGENT_NAMES = ("uadqn", "qrdqn", "dqn", "bootstrapped")
+LEARNING_STARTS = 40
+
+
+def settings(name: str, **overrides: Any) -> Learning:
+    """The paper's settings, but that learning starts soon."""
+    return settings_of(name, "minatar", {"learning_starts": LEARNING_STARTS, **overrides})
+
+
+def agent_of(name: str, config: Any, environment: Environment) -> Agent:
+    """An agent with the paper's network."""
+    architecture = architecture_for(environment.observation_space)
+    return AGENTS[name].make(config, architecture, int(environment.action_space.n))
+
+
+def compiled_contender(name: str, label: str | None = None, **overrides: Any) -> Contender:
+    """Environment and agent in one program."""
+    environment, config = minatar.make(GAME), settings(name, **overrides)
+    driver = compiled.make(agent_of(name, config, environment), environment, config)
+    return _contender(label or f"{name}, compiled", driver)
+
+
+def hosted_contender(name: str) -> Contender:
+    """The same environment outside, through Gymnasium."""
+    environment, config = minatar.make(GAME), settings(name)
+    outside = CheckedEnvironment(GymnasiumEnvironment(environment, {}), GAME)
+    driver = hosted.make(agent_of(name, config, environment), outside, config, 0)
+    return _contender(f"{name}, hosted", driver)
+
+
+def _contender(name: str, driver: Driver) -> Contender:
+    state = driver.advance(driver.init(jax.random.key(0)), LEARNING_STARTS + 1).state
+    state = state._replace(run=state.run._replace(replay=filled(state.run.replay)))
+
+    def make_steps(count: int) -> None:
+        nonlocal state
+        state = driver.advance(state, count).state
+
+    return Contender(name, make_steps)
+
+
+def filled(replay: Replay) -> Replay:
+    """A replay full of pictures of chance: what is in it does not matter, only that it is full."""
+    keys = iter(jax.random.split(jax.random.key(0), 2))
+    storage = replay.storage
+    pictures = {
+        name: jax.random.bernoulli(next(keys), 0.1, getattr(storage, name).shape)
+        for name in ("obs", "next_obs")
+    }
+    return Replay(storage._replace(**pictures), jnp.asarray(replay.capacity, jnp.int32))

@@ -1,0 +1,86 @@
+"""Stable-Baselines3's agents, with the same networks, batches and updates as ours."""
+
+from importlib.util import find_spec
+from typing import Any
+
+from surefoot.bench.measure import Contender
+
+PEERS = {"qrdqn": "SB3-contrib QR-DQN", "dqn": "SB3 DQN"}
+"""Of our agents, by their names."""
+LEARNING_STARTS = 1_000
+QUANTILES = 50
+
+
+def is_there() -> bool:
+    """Whether the peers are installed."""
+    return all(find_spec(name) is not None for name in ("sb3_contrib", "minatar"))
+
+
+def cartpole(widths: tuple[int, ...], batch: int, capacity: int) -> Contender:
+    """SB3-contrib's QR-DQN on CartPole-v1."""
+    import sb3_contrib  # pyright: ignore[reportMissingImports]
+
+    policy = {"net_arch": list(widths), "n_quantiles": QUANTILES}
+    return _contender(PEERS["qrdqn"], sb3_contrib.QRDQN, "CartPole-v1", policy, batch, capacity)
+
+
+def minatar() -> list[Contender]:
+    """QR-DQN and DQN on MinAtar's own Breakout, with the paper's network and sizes."""
+    import gymnasium
+    import sb3_contrib  # pyright: ignore[reportMissingImports]
+    import stable_baselines3  # pyright: ignore[reportMissingImports]
+    from minatar.gym import register_envs  # pyright: ignore[reportMissingImports]
+
+    if "MinAtar/Breakout-v0" not in gymnasium.registry:
+        register_envs()
+    policy = {"net_arch": [128], "features_extractor_class": _convolution()}
+    env, batch, capacity = "MinAtar/Breakout-v0", 32, 100_000
+    quantile_policy = {**policy, "n_quantiles": QUANTILES}
+    return [
+        _contender(PEERS["qrdqn"], sb3_contrib.QRDQN, env, quantile_policy, batch, capacity),
+        _contender(PEERS["dqn"], stable_baselines3.DQN, env, policy, batch, capacity),
+    ]
+
+
+def _contender(
+    name: str, agent: Any, env: str, policy: dict[str, Any], batch: int, capacity: int
+) -> Contender:
+    import torch  # pyright: ignore[reportMissingImports]
+
+    torch.set_num_threads(1)
+    model = agent(
+        "MlpPolicy",
+        env,
+        batch_size=batch,
+        train_freq=1,
+        gradient_steps=1,
+        learning_starts=LEARNING_STARTS,
+        buffer_size=capacity,
+        target_update_interval=1_000,
+        policy_kwargs=policy,
+        device="cpu",
+        seed=0,
+    )
+    model.learn(LEARNING_STARTS + 100)
+    return Contender(name, lambda count: model.learn(count, reset_num_timesteps=False) and None)
+
+
+def _convolution() -> Any:
+    """The paper's 3x3 convolution with 16 channels, as SB3 takes it."""
+    import torch  # pyright: ignore[reportMissingImports]
+    from stable_baselines3.common.torch_layers import (  # pyright: ignore[reportMissingImports]
+        BaseFeaturesExtractor,
+    )
+
+    class Convolution(BaseFeaturesExtractor):
+        def __init__(self, observation_space: Any) -> None:
+            height, width, channels = observation_space.shape
+            super().__init__(observation_space, 16 * (height - 2) * (width - 2))
+            self.layers = torch.nn.Sequential(
+                torch.nn.Conv2d(channels, 16, 3), torch.nn.ReLU(), torch.nn.Flatten()
+            )
+
+        def forward(self, observations: Any) -> Any:
+            return self.layers(observations.permute(0, 3, 1, 2))
+
+    return Convolution

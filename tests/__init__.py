@@ -1,0 +1,1 @@
+"""Tests. A package, so that processes that a test starts find its functions before anybody else's `tests`."""
