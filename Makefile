@@ -14,13 +14,13 @@ demo: .venv/installed
 	$(BIN)/surefoot reproduce cliff --seeds 4
 
 test: .venv/installed-dev
-	$(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore tests/parity
 
 test-parity: .venv/installed-parity
-	$(BIN)/python -m pytest tests/parity
+	XLA_FLAGS= $(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/parity
 
 soak: .venv/installed-dev
-	SUREFOOT_SOAK=1 $(BIN)/python -m pytest -m "slow or not slow" --numprocesses auto tests/faults
+	SUREFOOT_SOAK=1 $(BIN)/python -m pytest -m "slow or not slow" --numprocesses auto --dist worksteal tests/faults
 
 bench: .venv/installed-bench
 	$(BIN)/surefoot bench

@@ -5,7 +5,7 @@ The games' rules are pgx's, a package of its own (extra `minatar`); here they me
 """
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -52,6 +52,7 @@ class Rules(NamedTuple):
     """Makes a state of an episode under way from its fields."""
 
 
+@lru_cache
 def make(game: str, *, sticky_action_prob: float = 0.1) -> Environment:
     """One of the games. With some probability, an action is the one before it instead."""
     rules = rules_of(game, sticky_action_prob)

@@ -6,6 +6,7 @@ with no extra reward. The clock is part of the observation, so that running out 
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -63,6 +64,7 @@ class State(NamedTuple):
     time: Int[Array, ""]
 
 
+@lru_cache
 def make(config: Config | None = None) -> Environment:
     """The windy cliff as pure functions."""
     config = config or Config()

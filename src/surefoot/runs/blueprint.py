@@ -1,9 +1,12 @@
 """What a model is, as plain data: enough to build it again, all but a user's own network."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
+import jax
 from gymnasium.spaces import Discrete
 
 from surefoot.agents import AGENTS
@@ -16,6 +19,9 @@ from surefoot.types import Agent, Observations, UserError, words
 
 CUSTOM = "custom"
 """The name of a network that only its user can make."""
+
+KEPT = 16
+"""Agents that are remembered."""
 
 AnyNetwork = str | CustomNetwork | None
 
@@ -93,11 +99,29 @@ def build(blueprint: Blueprint, network: AnyNetwork) -> Agent:
         raise UserError(f"seed: got {seed}, accepted: whole numbers from 0 to 2^63 - 1")
     if blueprint.network == CUSTOM and (network is None or isinstance(network, str)):
         raise UserError("network: this model has one of its own, accepted: the function that makes it")
-    architecture = architecture_for(space, network if blueprint.network == CUSTOM else blueprint.network)
-    make = AGENTS[blueprint.agent].make
-    agent = make(blueprint.settings, architecture, int(blueprint.action_space.n))
-    if not blueprint.normalise:
-        return agent
-    if isinstance(space, Discrete) or image_shape(space):
+    if blueprint.normalise and (isinstance(space, Discrete) or image_shape(space)):
         raise UserError(f"normalise: got observations {words(space)}, accepted: vectors")
-    return normalise(agent, space.shape)
+    actions = int(blueprint.action_space.n)
+    if blueprint.network == CUSTOM:
+        name, settings = blueprint.agent, blueprint.settings
+        return _agent(name, settings, space, network, actions, normalised=blueprint.normalise)
+    form = json.dumps(space_to_json(space), sort_keys=True)
+    kind = (blueprint.agent, blueprint.settings, blueprint.network, blueprint.normalise, form, actions)
+    return _remembered(*kind, precision=jax.dtypes.canonicalize_dtype(float))
+
+
+@lru_cache(maxsize=KEPT)
+def _remembered(
+    name: str, settings: Learning, network: str, normalised: bool, form: str, actions: int, *, precision: Any
+) -> Agent:
+    """The same agent for equal blueprints, so that its programs are compiled once, however many seeds."""
+    del precision  # An agent holds arrays of the precision that it was made in.
+    space: Any = space_from_json(json.loads(form))
+    return _agent(name, settings, space, network, actions, normalised=normalised)
+
+
+def _agent(
+    name: str, settings: Learning, space: Observations, network: AnyNetwork, actions: int, *, normalised: bool
+) -> Agent:
+    agent = AGENTS[name].make(settings, architecture_for(space, network), actions)
+    return normalise(agent, space.shape or ()) if normalised else agent

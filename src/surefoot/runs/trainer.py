@@ -1,6 +1,7 @@
 """A run under way: an agent's state in an environment, what is counted of it, and both as a checkpoint."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,6 +9,7 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.agents.base import Learning
 from surefoot.envs.hosting import stored_dtype
 from surefoot.envs.place import Place
 from surefoot.runs import checkpoint, tensors
@@ -19,7 +21,7 @@ from surefoot.runs.tally import EpisodeRow, Tally
 from surefoot.training import compiled, hosted
 from surefoot.training import step as steps
 from surefoot.training.compiled import CompiledRun
-from surefoot.training.driver import Driver, Stop
+from surefoot.training.driver import KEPT, Driver, Stop
 from surefoot.training.hosted import HostedRun, Playing
 from surefoot.training.step import Run
 from surefoot.types import Agent, FaultyEnvironmentError, Learner, UserError, one_line
@@ -32,6 +34,23 @@ class Saved(NamedTuple):
     beside: dict[str, NDArray[Any]]
     """The environment's state in JAX, or the action chosen next."""
     playing: Playing | None
+
+
+class Instruments(NamedTuple):
+    """Programs that look at a run."""
+
+    loss: Callable[[Run | None], Any]
+    vitals: Callable[[Run], Any]
+    loss_on: Callable[[Run, Any], Any]
+
+
+@lru_cache(maxsize=KEPT)
+def _instruments_of(agent: Agent, config: Learning) -> Instruments:
+    return Instruments(
+        jax.jit(lambda run: steps.current_loss(agent, config, run)),
+        jax.jit(lambda run: vitals_of(agent, config, run)),
+        jax.jit(lambda run, batch: agent.loss(run.learner, batch, run.replay.size.astype(float), run.key)),
+    )
 
 
 class Trainer:
@@ -53,11 +72,7 @@ class Trainer:
         self._newborn: Learner | None = None
         """For questions before any training."""
         self._episode_is_lost = False
-        self._loss = jax.jit(lambda run: steps.current_loss(agent, self.config, run))
-        self._vitals = jax.jit(lambda run: vitals_of(agent, self.config, run))
-        self._loss_on = jax.jit(
-            lambda run, batch: agent.loss(run.learner, batch, run.replay.size.astype(float), run.key)
-        )
+        self._instruments = _instruments_of(agent, self.config)
 
     @property
     def step(self) -> int:
@@ -121,14 +136,14 @@ class Trainer:
         self._state, record, fault = self._driver.advance(self._state, until - before, stop)
         self._episode_is_lost = fault is not None
         run = self._state.run
-        examine(self.config, run, self._vitals(run), record, self._loss_on)
+        examine(self.config, run, self._instruments.vitals(run), record, self._instruments.loss_on)
         return self.tally.add(record, before), fault
 
     def scalars(self) -> dict[str, float]:
         """What there is to log."""
         scalars = self.tally.scalars()
         if self.step > self.config.learning_starts:
-            loss = float(self._loss(self._run))
+            loss = float(self._instruments.loss(self._run))
             scalars |= {"train/loss": loss} if np.isfinite(loss) else {}
         return scalars
 

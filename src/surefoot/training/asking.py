@@ -1,6 +1,7 @@
 """Questions to an agent outside training, in the terms of its environment."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -10,11 +11,27 @@ from jaxtyping import Array, PyTree
 from numpy.typing import NDArray
 
 from surefoot.envs.hosting import stored_dtype
+from surefoot.training.driver import KEPT
 from surefoot.training.evaluation import make_inspector
 from surefoot.types import Agent, Beliefs, Observations, UserError
 
 ASKING = 2**31 - 1
 """Sets the chance of answers apart from that of training."""
+
+
+@lru_cache(maxsize=KEPT)
+def _make_explorer(agent: Agent) -> Callable[[PyTree, Any, Any, Any], Array]:
+    """Exploring actions for a batch of observations, compiled once."""
+
+    def one(params: PyTree, obs: Array, key: Any, step: Any) -> Any:
+        beliefs_key, step_key, episode_key = jax.random.split(key, 3)
+        return agent.explore(agent.beliefs(params, obs, beliefs_key), step_key, episode_key, step)
+
+    def explore(params: PyTree, batch: Array, key: Any, step: Any) -> Array:
+        keys = jax.random.split(key, batch.shape[0])
+        return jax.vmap(one, in_axes=(None, 0, 0, None))(params, batch, keys, step)
+
+    return jax.jit(explore)
 
 
 class Adviser:
@@ -23,10 +40,10 @@ class Adviser:
     def __init__(
         self, agent: Agent, observation_space: Observations, action_space: Discrete, seed: int
     ) -> None:
-        self._agent, self._observations, self._actions = agent, observation_space, action_space
+        self._observations, self._actions = observation_space, action_space
         self._key = jax.random.fold_in(jax.random.key(seed), ASKING)
         self._inspect = make_inspector(agent)
-        self._explore = jax.jit(self._exploring)
+        self._explore = _make_explorer(agent)
         self._questions = 0
 
     def beliefs(self, params: PyTree, observation: Any) -> Beliefs:
@@ -56,14 +73,6 @@ class Adviser:
             return int(self._inspect(params, obs[None], key, risk_aversion)[1][0])
 
         return act
-
-    def _exploring(self, params: PyTree, batch: Array, key: Any, step: Any) -> Array:
-        def one(obs: Array, key: Any) -> Any:
-            beliefs_key, step_key, episode_key = jax.random.split(key, 3)
-            beliefs = self._agent.beliefs(params, obs, beliefs_key)
-            return self._agent.explore(beliefs, step_key, episode_key, step)
-
-        return jax.vmap(one)(batch, jax.random.split(key, batch.shape[0]))
 
     def _next_key(self) -> Any:
         self._questions += 1

@@ -5,6 +5,7 @@ networks or replay would copy them at every step.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -39,8 +40,13 @@ MANY_RUNS = Width(jax.vmap, 1)
 
 
 def make(agent: Agent, environment: Environment, config: Learning, width: Width = ONE_RUN) -> Driver:
-    """A driver of one run, or of many."""
-    lift, time_axis = width
+    """A driver of one run, or of many; for the same agent in the same environment, the same programs."""
+    return _make(agent, driver.Same(environment), config, width)
+
+
+@lru_cache(maxsize=driver.KEPT)
+def _make(agent: Agent, same_environment: driver.Same[Environment], config: Learning, width: Width) -> Driver:
+    environment, (lift, time_axis) = same_environment.thing, width
 
     def init(key: RandomKey) -> CompiledRun:
         reset_key, run_key = jax.random.split(key)

@@ -1,6 +1,7 @@
 """What a trained agent thinks and does, without exploring."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from surefoot.envs.hosting import CheckedEnvironment
 from surefoot.policies import risk_averse
-from surefoot.training.driver import Stop, never
+from surefoot.training.driver import KEPT, Stop, never
 from surefoot.training.seeds import episode_seed
 from surefoot.types import Agent, Beliefs, Policy, RandomKey
 
@@ -18,6 +19,7 @@ Inspect = Callable[..., tuple[Beliefs, Int[Array, "B"]]]
 """From parameters, a batch of observations, a key and perhaps a risk aversion: beliefs and actions."""
 
 
+@lru_cache(maxsize=KEPT)
 def make_inspector(agent: Agent) -> Inspect:
     """Beliefs and exploiting actions, compiled once.
 

@@ -7,7 +7,7 @@ driver, cut where the environment stands.
 import warnings
 import zlib
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -20,7 +20,7 @@ from surefoot.envs.hosting import Checked, CheckedEnvironment, stored_dtype
 from surefoot.training import driver
 from surefoot.training import step as steps
 from surefoot.training.driver import Advanced, Driver, Stop
-from surefoot.training.packing import packing_of
+from surefoot.training.packing import Packing, packing_of
 from surefoot.training.seeds import Stream, episode_seed
 from surefoot.training.step import Answer, Choice, Record, Run
 from surefoot.types import Agent, FaultyEnvironmentError, RandomKey
@@ -43,8 +43,22 @@ class HostedRun(NamedTuple):
     playing: Playing
 
 
-def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: int) -> Driver:
-    """A driver of one run; `seed` is where the seeds of its episodes come from."""
+class Programs(NamedTuple):
+    """What is compiled, whatever the environment outside."""
+
+    begin: Callable[..., tuple[Run, Choice]]
+    begin_again: Callable[..., tuple[Run, Choice]]
+    warm_up: Callable[..., tuple[list[Array], Choice, Record]]
+    learning: Callable[..., tuple[list[Array], Choice, Record]]
+    renew_target: Callable[[list[Array]], list[Array]]
+    empty_room: Callable[[], Record]
+    packing: Packing
+
+
+@lru_cache(maxsize=driver.KEPT)
+def _programs(agent: Agent, config: Learning, shape: tuple[int, ...], dtype: Any, precision: Any) -> Programs:
+    """The same programs for the same agent and observations, in this precision."""
+    del precision
 
     @jax.jit
     def begin(key: RandomKey, obs: Any) -> tuple[Run, Choice]:
@@ -58,11 +72,9 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
         run = steps.restart(agent, run, episode_key, obs)
         return run, steps.choose(agent, run, steps.keys_of(run))
 
-    def shown(leaf: Any) -> Any:
-        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype)
-
-    example = np.zeros(environment.observation_space.shape or (), stored_dtype(environment.observation_space))
-    to_list, to_run = packing_of(jax.eval_shape(begin, jax.random.key(0), shown(example))[0])
+    shown = jax.ShapeDtypeStruct(shape, dtype)
+    packing = packing_of(jax.eval_shape(begin, jax.random.key(0), shown)[0])
+    to_list, to_run = packing
 
     def program(learn: bool) -> Callable[..., tuple[list[Array], Choice, Record]]:
         def one_step(
@@ -75,8 +87,6 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
 
         return jax.jit(one_step, donate_argnums=(0, 2))
 
-    warm_up, learning = program(learn=False), program(learn=True)
-
     @partial(jax.jit, donate_argnums=0)
     def renew_target(packed: list[Array]) -> list[Array]:
         run = to_run(packed)
@@ -84,9 +94,20 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
 
     @jax.jit
     def empty_room() -> Record:
-        run, choice = jax.eval_shape(begin, jax.random.key(0), shown(example))
+        run, choice = jax.eval_shape(begin, jax.random.key(0), shown)
         gain, length = run.episode.gain, run.episode.length
         return driver.room_for(Record(choice, gain, choice.nongreedy, choice.nongreedy, gain, length, {}))
+
+    warm_up, learning = program(learn=False), program(learn=True)
+    return Programs(begin, begin_again, warm_up, learning, renew_target, empty_room, packing)
+
+
+def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: int) -> Driver:
+    """A driver of one run; `seed` is where the seeds of its episodes come from."""
+    space = environment.observation_space
+    shape, dtype = tuple(space.shape or ()), np.dtype(stored_dtype(space))
+    programs = _programs(agent, config, shape, dtype, jax.dtypes.canonicalize_dtype(float))
+    to_list, to_run = programs.packing
 
     def reset(number: int) -> tuple[NDArray[Any], Playing]:
         environment.episode = number  # One less than it will be: it counts from 1.
@@ -95,12 +116,12 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
 
     def init(key: RandomKey) -> HostedRun:
         obs, playing = reset(0)
-        run, choice = begin(key, obs)
+        run, choice = programs.begin(key, obs)
         return HostedRun(run, choice, playing)
 
     def restart(state: HostedRun) -> HostedRun:
         obs, playing = reset(state.playing.number + 1)
-        run, choice = begin_again(state.run, obs)
+        run, choice = programs.begin_again(state.run, obs)
         return HostedRun(run, choice, playing)
 
     def advance(state: HostedRun, count: int, stop: Stop = driver.never) -> Advanced:
@@ -114,8 +135,8 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
         halted = False
         while now < end and not halted:
             first, until = now, driver.next_boundary(now, end, config)
-            one_step = learning if now >= config.learning_starts else warm_up
-            room, infos = empty_room(), list[dict[str, Any]]()
+            one_step = programs.learning if now >= config.learning_starts else programs.warm_up
+            room, infos = programs.empty_room(), list[dict[str, Any]]()
             while now < until and not halted:
                 action = int(choice.action)
                 try:
@@ -133,7 +154,7 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
                 halted = stop()
             records.append(driver.read(room, now - first)._replace(info=_events(infos)))
             if driver.renews_target(now, config) and now > first:
-                packed = renew_target(packed)
+                packed = programs.renew_target(packed)
             halted = halted or fault is not None
         return Advanced(HostedRun(to_run(packed), choice, playing), _joined(records), fault)
 
@@ -157,7 +178,7 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
         return restart(state)
 
     def example_choice(key: RandomKey) -> Choice:
-        return begin(key, example)[1]
+        return programs.begin(key, np.zeros(shape, dtype))[1]
 
     return Driver(init, restart, advance, reopen, example_choice)
 
