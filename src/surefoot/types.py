@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -50,6 +50,22 @@ def whole_number(name: str, value: Any, least: int | None = None) -> int:
     if number is None or (least is not None and number < least):
         raise UserError(f"{name}: got {value if number is not None else repr(value)}, accepted: {accepted}")
     return number
+
+
+Thing = TypeVar("Thing")
+
+
+class Same(Generic[Thing]):
+    """A thing that equals itself alone, so that what was made for it can be found again."""
+
+    def __init__(self, thing: Thing) -> None:
+        self.thing = thing
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.thing is other.thing  # pyright: ignore[reportUnknownMemberType]
+
+    def __hash__(self) -> int:
+        return id(self.thing)
 
 
 class FaultyEnvironmentError(UserError):

@@ -1,14 +1,16 @@
 """A Surefoot environment as a Gymnasium one."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import gymnasium
 import jax
 import numpy as np
+from jaxtyping import Array
 from numpy.typing import NDArray
 
-from surefoot.types import Environment, UserError
+from surefoot.types import Environment, RandomKey, Same, UserError
 
 Render = Callable[[Any], Any]
 """From an environment's state to what a render mode shows."""
@@ -38,9 +40,9 @@ class GymnasiumEnvironment(gymnasium.Env[NDArray[Any], Any]):
         self.render_mode = render_mode
         self._renders = renders
         self._name_info = name_info
-        self._reset, self._step = jax.jit(environment.reset), jax.jit(environment.step)
+        self._reset, self._step = _programs_of(Same(environment))
         self._state: Any = None
-        self._episode_key = jax.random.key(0)
+        self._episode_key: Any = None
         self._time = 0
 
     def reset(
@@ -48,9 +50,9 @@ class GymnasiumEnvironment(gymnasium.Env[NDArray[Any], Any]):
     ) -> tuple[NDArray[Any], dict[str, Any]]:
         """Begin an episode; a seed fixes it and all that follow."""
         super().reset(seed=seed, options=options)
-        self._episode_key = jax.random.key(int(self.np_random.integers(2**63)))
+        self._episode_key = jax.random.key_data(jax.random.key(int(self.np_random.integers(2**63))))
         self._time = 0
-        self._state, obs = self._reset(self._key_of_now())
+        self._state, obs = self._reset(self._episode_key, np.int32(0))
         return np.asarray(obs), {}
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
@@ -60,7 +62,7 @@ class GymnasiumEnvironment(gymnasium.Env[NDArray[Any], Any]):
         if not self.action_space.contains(action):
             raise UserError(f"action: got {action}, accepted: {self.action_space}")
         self._time += 1
-        found = self._step(self._state, np.int32(action), self._key_of_now())
+        found = self._step(self._state, np.int32(action), self._episode_key, np.int32(self._time))
         self._state = found.state
         info = self._name_info({name: value.item() for name, value in found.info.items()})
         return (
@@ -78,5 +80,23 @@ class GymnasiumEnvironment(gymnasium.Env[NDArray[Any], Any]):
             return None
         return self._renders[self.render_mode](self._state)
 
-    def _key_of_now(self) -> Any:
-        return jax.random.fold_in(self._episode_key, self._time)
+
+@lru_cache
+def _programs_of(same: Same[Environment]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Reset and step as programs that draw the present key from the episode's themselves.
+
+    A call from outside takes several times as long with a random key as with its data.
+    """
+    environment = same.thing
+
+    def key_of(episode_key: Array, time: Any) -> RandomKey:
+        return jax.random.fold_in(jax.random.wrap_key_data(episode_key), time)
+
+    return (
+        jax.jit(lambda episode_key, time: environment.reset(key_of(episode_key, time))),
+        jax.jit(
+            lambda state, action, episode_key, time: environment.step(
+                state, action, key_of(episode_key, time)
+            )
+        ),
+    )

@@ -17,7 +17,7 @@ from surefoot.training import driver
 from surefoot.training import step as steps
 from surefoot.training.driver import Advanced, Driver, Stop
 from surefoot.training.step import Answer, Record, Run
-from surefoot.types import Agent, Environment, RandomKey
+from surefoot.types import Agent, Environment, RandomKey, Same
 
 
 class CompiledRun(NamedTuple):
@@ -41,11 +41,11 @@ MANY_RUNS = Width(jax.vmap, 1)
 
 def make(agent: Agent, environment: Environment, config: Learning, width: Width = ONE_RUN) -> Driver:
     """A driver of one run, or of many; for the same agent in the same environment, the same programs."""
-    return _make(agent, driver.Same(environment), config, width)
+    return _make(agent, Same(environment), config, width)
 
 
 @lru_cache(maxsize=driver.KEPT)
-def _make(agent: Agent, same_environment: driver.Same[Environment], config: Learning, width: Width) -> Driver:
+def _make(agent: Agent, same_environment: Same[Environment], config: Learning, width: Width) -> Driver:
     environment, (lift, time_axis) = same_environment.thing, width
 
     def init(key: RandomKey) -> CompiledRun:

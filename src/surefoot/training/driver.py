@@ -1,7 +1,7 @@
 """What drives the training step: the contract of the compiled and the hosted driver."""
 
 from collections.abc import Callable
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,22 +15,6 @@ KEPT = 16
 """Programs that are remembered, each for an agent."""
 LONGEST = 1_000
 """Steps whose records fit into one room on the device."""
-
-Thing = TypeVar("Thing")
-
-
-class Same(Generic[Thing]):
-    """A thing that equals itself alone, so that what was made for it can be found again."""
-
-    def __init__(self, thing: Thing) -> None:
-        self.thing = thing
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.thing is other.thing  # pyright: ignore[reportUnknownMemberType]
-
-    def __hash__(self) -> int:
-        return id(self.thing)
-
 
 Stop = Callable[[], bool]
 """Asked now and then whether to end early."""
