@@ -1,5 +1,7 @@
 """How much memory there is, and how much a replay takes."""
 
+import ctypes
+from contextlib import suppress
 from pathlib import Path
 
 import jax
@@ -36,3 +38,9 @@ def require_room_for(replay: Replay) -> None:
             f"replay_capacity: got {replay.capacity:,}, which takes {needed:,} bytes of memory, "
             f"accepted: what fits into the {available:,} that are available"
         )
+
+
+def give_back() -> None:
+    """Return to the system what is free: of compiling a program, glibc keeps hundreds of megabytes."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)

@@ -14,6 +14,7 @@ from surefoot.runs.blueprint import Blueprint
 from surefoot.runs.disk import DiskError
 from surefoot.runs.health import UnhealthyError
 from surefoot.runs.log import Scalars
+from surefoot.runs.memory import give_back
 from surefoot.runs.plan import Plan
 from surefoot.runs.recorder import Recorder
 from surefoot.runs.tensors import to_tensors
@@ -135,6 +136,7 @@ class Session:
         step = self._trainer.step
         self._recorder.show(step, scalars)
         self._recorder.scalars(step, scalars)
+        give_back()
         return False not in [listener(step, scalars) for listener in self._listeners]
 
     def _keep_if_best(self, mean: float) -> None:
