@@ -23,7 +23,7 @@ soak: .venv/installed-dev
 	SUREFOOT_SOAK=1 $(BIN)/python -m pytest -m "slow or not slow" --numprocesses auto --dist worksteal tests/faults
 
 bench: .venv/installed-bench
-	$(BIN)/surefoot bench
+	$(BIN)/surefoot bench --json bench.json $(ARGS)
 
 check: .venv/installed-dev
 	$(BIN)/ruff format --check .

@@ -2,6 +2,7 @@
 
 import gymnasium
 import jax
+import jax.monitoring
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
@@ -9,6 +10,7 @@ from gymnasium.spaces import Box, Discrete
 import surefoot
 from surefoot.envs import windy_cliff
 from surefoot.model import MODELS
+from surefoot.runs.blueprint import build
 from surefoot.types import FaultyEnvironmentError, UserError
 
 QUICK = {
@@ -453,3 +455,30 @@ def test_numbers_of_numpys_are_numbers(tmp_path):
     model = surefoot.DQN(CLIFF, seed=np.int64(3), **settings)
     model.learn(np.int64(40), out=tmp_path, progress=False)
     assert surefoot.load(tmp_path).num_timesteps == 40
+
+
+def test_a_second_seed_and_a_loaded_model_compile_nothing(tmp_path):
+    compiled = []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda name, *_, **__: compiled.append(name) if "backend_compile" in name else None
+    )
+
+    def live(model):
+        model.learn(60, progress=False, log_every=20, eval_every=30, eval_episodes=1)
+        model.predict(np.zeros(11, np.float32))
+        model.predict(np.zeros(11, np.float32), deterministic=False)
+        return model
+
+    live(surefoot.QRDQN(CLIFF, seed=1, **QUICK)).save(tmp_path / "model")
+    first = len(compiled)
+    live(surefoot.QRDQN(CLIFF, seed=2, **QUICK))
+    live(surefoot.load(tmp_path / "model"))
+    assert first > 0
+    assert len(compiled) == first
+
+
+def test_an_agent_of_another_precision_is_another_agent():
+    model = surefoot.QRDQN(CLIFF, **QUICK)
+    assert build(model.blueprint, None) is build(model.blueprint, None)
+    with jax.enable_x64(True):
+        assert build(model.blueprint, None) is not model._trainer.agent

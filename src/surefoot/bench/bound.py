@@ -16,7 +16,7 @@ from surefoot.types import Transition
 SIDE = 768
 """Of the matrices by which sgemm is measured."""
 ELEMENTS = 2**21
-"""Of the arrays by which memory is measured: together as large as what Adam goes through."""
+"""Of each of the three arrays by which memory is measured: together 25 MB, beyond the caches of a core."""
 PRODUCTS, MEMORY = "sgemm", "memory"
 WORD = 4
 """Bytes of a number."""

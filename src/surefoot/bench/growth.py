@@ -10,6 +10,7 @@ import numpy as np
 
 from surefoot.bench.measure import Speed, alternate, speed_of
 from surefoot.bench.ours import compiled_contender
+from surefoot.types import UserError
 
 VARIED: dict[str, tuple[int, ...]] = {
     "auxiliary_networks": (2, 4, 8),
@@ -51,6 +52,7 @@ def two_processes(cores: list[int], *, seconds: float, rounds: int) -> Together 
         here, there = context.Pipe()
         process = context.Process(target=_work, args=(there, core), daemon=True)
         process.start()
+        there.close()  # So that its end is noticed here.
         workers.append((process, here))
     try:
         steps = [pipe.recv() for _, pipe in workers]
@@ -63,6 +65,8 @@ def two_processes(cores: list[int], *, seconds: float, rounds: int) -> Together 
             for _, pipe in workers:
                 pipe.send(turn)
             together[i] = sum(pipe.recv() for _, pipe in workers)
+    except EOFError as error:
+        raise UserError("bench: one of two processes ended early") from error
     finally:
         for process, _ in workers:
             process.terminate()
@@ -74,7 +78,6 @@ def _work(pipe: Any, core: int) -> None:
     """Make steps whenever told how many, and say how fast."""
     os.sched_setaffinity(0, {core})
     make_steps = compiled_contender("uadqn").make_steps
-    make_steps(100)
     pipe.send(speed_of(make_steps, 200))
     while True:
         pipe.send(speed_of(make_steps, pipe.recv()))

@@ -1,6 +1,7 @@
 """Speeds side by side: contenders take turns, so that a noisy machine is noisy for all of them."""
 
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -28,6 +29,25 @@ class Speed(NamedTuple):
     def against(self, other: "Speed") -> float:
         """How many times as fast as another: the median of the rounds' ratios."""
         return float(np.median(np.array(self.rounds) / np.array(other.rounds)))
+
+
+ALONE = {
+    **dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1"),
+    "JAX_PLATFORMS": "cpu",
+    "CUDA_VISIBLE_DEVICES": "",
+}
+"""What keeps every library on one core: read when it is imported, so it must be there from the start."""
+
+
+def is_alone() -> bool:
+    """Whether this process was started so that no library uses other cores or an accelerator."""
+    return all(os.environ.get(name) == value for name, value in ALONE.items())
+
+
+def start_again_alone(arguments: Sequence[str]) -> None:
+    """Become a process that is; does not return."""
+    command = [sys.executable, "-c", "from surefoot.cli import main; main()", *arguments]
+    os.execve(sys.executable, command, {**os.environ, **ALONE})
 
 
 def cores_of_this_process() -> list[int]:

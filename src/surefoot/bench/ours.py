@@ -4,6 +4,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from surefoot.agents import AGENTS
 from surefoot.agents.base import Learning
@@ -20,6 +21,8 @@ from surefoot.types import Agent, Environment
 GAME = "breakout"
 AGENT_NAMES = ("uadqn", "qrdqn", "dqn", "bootstrapped")
 LEARNING_STARTS = 40
+SOME = 1_000
+"""Different pictures in a replay that is filled for the benchmark."""
 
 
 def settings(name: str, **overrides: Any) -> Learning:
@@ -37,7 +40,7 @@ def compiled_contender(name: str, label: str | None = None, **overrides: Any) ->
     """Environment and agent in one program."""
     environment, config = minatar.make(GAME), settings(name, **overrides)
     driver = compiled.make(agent_of(name, config, environment), environment, config)
-    return _contender(label or f"{name}, compiled", driver)
+    return _contender(label or f"{name}, compiled", driver, config)
 
 
 def hosted_contender(name: str) -> Contender:
@@ -45,11 +48,12 @@ def hosted_contender(name: str) -> Contender:
     environment, config = minatar.make(GAME), settings(name)
     outside = CheckedEnvironment(GymnasiumEnvironment(environment, {}), GAME)
     driver = hosted.make(agent_of(name, config, environment), outside, config, 0)
-    return _contender(f"{name}, hosted", driver)
+    return _contender(f"{name}, hosted", driver, config)
 
 
-def _contender(name: str, driver: Driver) -> Contender:
-    state = driver.advance(driver.init(jax.random.key(0)), LEARNING_STARTS + 1).state
+def _contender(name: str, driver: Driver, config: Learning) -> Contender:
+    # Long enough for every program to have run, the renewal of targets too.
+    state = driver.advance(driver.init(jax.random.key(0)), config.target_period + 1).state
     state = state._replace(run=state.run._replace(replay=filled(state.run.replay)))
 
     def make_steps(count: int) -> None:
@@ -61,10 +65,9 @@ def _contender(name: str, driver: Driver) -> Contender:
 
 def filled(replay: Replay) -> Replay:
     """A replay full of pictures of chance: what is in it does not matter, only that it is full."""
-    keys = iter(jax.random.split(jax.random.key(0), 2))
-    storage = replay.storage
-    pictures = {
-        name: jax.random.bernoulli(next(keys), 0.1, getattr(storage, name).shape)
-        for name in ("obs", "next_obs")
-    }
-    return Replay(storage._replace(**pictures), jnp.asarray(replay.capacity, jnp.int32))
+    storage, rng = replay.storage, np.random.default_rng(0)
+    shape = storage.obs.shape
+    some = rng.random((SOME, *shape[1:])) < 0.1
+    full = jnp.asarray(some[rng.integers(SOME, size=shape[0])])
+    pictures = storage._replace(obs=full, next_obs=jnp.copy(full))
+    return Replay(pictures, jnp.asarray(replay.capacity, jnp.int32))

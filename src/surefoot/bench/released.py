@@ -16,7 +16,8 @@ CAPACITY = 100_000
 
 SAME: dict[str, Any] = {
     "gamma": 0.99,
-    "replay_start_size": 0,
+    # Their anchors' pull is divided by the number of steps: not before the second.
+    "replay_start_size": 1,
     "replay_buffer_size": CAPACITY,
     "update_target_frequency": 1_000,
     "minibatch_size": 32,
@@ -53,11 +54,16 @@ def label(agent: str) -> str:
     return f"released {agent}"
 
 
+def require_checkout(path: Path) -> None:
+    """Refuse what is no checkout of theirs."""
+    if not (path / SOURCES / "agents").is_dir():
+        accepted = "a checkout of github.com/IndustAI/risk-and-uncertainty"
+        raise UserError(f"--released-code: got {path}, accepted: {accepted}")
+
+
 def contenders(checkout: Path) -> list[Contender]:
     """Their UA-DQN, QR-DQN, DQN and Bootstrapped DQN on MinAtar's Breakout."""
-    if not (checkout / SOURCES / "agents").is_dir():
-        accepted = "a checkout of github.com/IndustAI/risk-and-uncertainty"
-        raise UserError(f"--released-code: got {checkout}, accepted: {accepted}")
+    require_checkout(checkout)
     sys.path.insert(0, str((checkout / SOURCES).resolve()))
     try:
         networks = import_module("agents.common.networks.cnn_minatar")

@@ -11,9 +11,9 @@ LEARNING_STARTS = 1_000
 QUANTILES = 50
 
 
-def is_there() -> bool:
-    """Whether the peers are installed."""
-    return all(find_spec(name) is not None for name in ("sb3_contrib", "minatar"))
+def is_there(*more: str) -> bool:
+    """Whether the peers are installed, and what else they need."""
+    return all(find_spec(name) is not None for name in ("sb3_contrib", *more))
 
 
 def cartpole(widths: tuple[int, ...], batch: int, capacity: int) -> Contender:
@@ -57,12 +57,29 @@ def _contender(
         learning_starts=LEARNING_STARTS,
         buffer_size=capacity,
         target_update_interval=1_000,
+        max_grad_norm=float("inf"),  # Ours do not clip either.
         policy_kwargs=policy,
         device="cpu",
         seed=0,
     )
     model.learn(LEARNING_STARTS + 100)
+    _fill(model.replay_buffer)
     return Contender(name, lambda count: model.learn(count, reset_num_timesteps=False) and None)
+
+
+def _fill(buffer: Any) -> None:
+    """Repeat what is in a buffer until it is full, as ours are."""
+    count = buffer.pos
+    for array in (
+        buffer.observations,
+        buffer.next_observations,
+        buffer.actions,
+        buffer.rewards,
+        buffer.dones,
+    ):
+        for start in range(count, len(array), count):
+            array[start : start + count] = array[: min(count, len(array) - start)]
+    buffer.full, buffer.pos = True, 0
 
 
 def _convolution() -> Any:

@@ -11,10 +11,9 @@ from typing import NamedTuple
 from surefoot.bench.ours import GAME
 from surefoot.envs import MINATAR_IDS
 from surefoot.runs.log import METRICS
+from surefoot.types import UserError, one_line
 
 COMMAND = (sys.executable, "-c", "from surefoot.cli import main; main()")
-LONGEST = 300.0
-"""Seconds that a run may take to begin."""
 
 
 class Start(NamedTuple):
@@ -29,37 +28,57 @@ class Start(NamedTuple):
 
 
 def run() -> Start:
-    """Start the command twice with a cache of its own, then let it learn for a while."""
-    with tempfile.TemporaryDirectory() as home:
-        cold, cached = (_seconds_to_learn(Path(home), name) for name in ("cold", "cached"))
-        process = _train(Path(home), "memory", steps=7_000, learning_starts=5_000)
-        _, code, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(code)
-        return Start(cold, cached, usage.ru_maxrss * 1024)
+    """Start the command twice with a cache of its own, then once more without, to learn and evaluate."""
+    with tempfile.TemporaryDirectory() as temporary:
+        home = Path(temporary)
+        cold, cached = (_seconds_to_learn(home, name) for name in ("cold", "cached"))
+        return Start(cold, cached, _most_memory(home))
 
 
 def _seconds_to_learn(home: Path, name: str) -> float:
     begun = time.perf_counter()
-    process = _train(home, name, steps=101, learning_starts=100)
     metrics = home / name / METRICS
-    while not (metrics.exists() and metrics.stat().st_size) and time.perf_counter() < begun + LONGEST:
-        time.sleep(0.02)
-    seconds = time.perf_counter() - begun
-    process.wait(LONGEST)
+    with _train(home, name, cache="shared", steps=101, learning_starts=100) as process:
+        while not (metrics.exists() and metrics.stat().st_size):
+            _require_well(process, process.poll() in {None, 0})
+            time.sleep(0.02)
+        seconds = time.perf_counter() - begun
+        _require_well(process, process.wait() == 0)
     return seconds
 
 
-def _train(home: Path, name: str, *, steps: int, learning_starts: int) -> "subprocess.Popen[bytes]":
+def _most_memory(home: Path) -> int:
+    """Bytes, from the first import to the end; the peak of a process that starts another is not counted."""
+    most = 0
+    with _train(home, "memory", cache="own", steps=7_000, learning_starts=5_000) as process:
+        while process.poll() is None:
+            status = Path(f"/proc/{process.pid}/status").read_text(errors="replace")
+            peaks = [int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")]
+            most = max(most, *peaks, 0) if peaks else most
+            time.sleep(0.05)
+        _require_well(process, process.returncode == 0)
+    return most * 1024
+
+
+def _require_well(process: "subprocess.Popen[str]", well: bool) -> None:
+    if not well:
+        process.kill()
+        raise UserError(f"bench: surefoot train failed ({one_line(RuntimeError(process.communicate()[1]))})")
+
+
+def _train(home: Path, name: str, *, cache: str, steps: int, learning_starts: int) -> "subprocess.Popen[str]":
     arguments = {
         "--env": MINATAR_IDS[GAME],
         "--agent": "uadqn",
         "--steps": str(steps),
         "--learning-starts": str(learning_starts),
         "--log-every": "101",
-        "--eval-every": "100000",
+        "--eval-every": "6000",
         "--out": str(home / name),
     }
     command = [*COMMAND, "train", *(word for pair in arguments.items() for word in pair)]
-    environment = {**os.environ, "XDG_CACHE_HOME": str(home / "cache")}
+    environment = {**os.environ, "XDG_CACHE_HOME": str(home / cache)}
     environment.pop("JAX_COMPILATION_CACHE_DIR", None)
-    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )

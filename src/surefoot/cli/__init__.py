@@ -14,6 +14,7 @@ import surefoot
 from surefoot.cli.cache import keep_compiled_programs
 from surefoot.cli.exits import INTERRUPTED, MISUSE, OK
 from surefoot.cli.messages import errors_as_one_line
+from surefoot.runs.memory import keep_together
 from surefoot.types import UserError
 
 DESCRIPTION = (
@@ -29,6 +30,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     signal.signal(signal.SIGTERM, _terminate)
+    keep_together()
     keep_compiled_programs()
     sys.exit(run(sys.argv[1:]))
 

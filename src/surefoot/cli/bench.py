@@ -15,7 +15,15 @@ from rich.progress import Progress
 from rich.table import Table
 
 from surefoot.bench import bound, cartpole, checkpoints, growth, ours, released, sb3, startup
-from surefoot.bench.measure import Contender, Speed, alternate, cores_of_this_process, pin_to_one_core
+from surefoot.bench.measure import (
+    Contender,
+    Speed,
+    alternate,
+    cores_of_this_process,
+    is_alone,
+    pin_to_one_core,
+    start_again_alone,
+)
 from surefoot.cli.exits import OK
 from surefoot.runs.provenance import provenance
 from surefoot.types import UserError, whole_number
@@ -42,6 +50,10 @@ class Bench:
     def __post_init__(self) -> None:
         """Validate."""
         whole_number("--rounds", self.rounds, 1)
+        if self.released_code is not None:
+            released.require_checkout(self.released_code)
+        if self.json is not None and not self.json.parent.is_dir():
+            raise UserError(f"--json: got {self.json}, accepted: a file in a directory that is there")
         if not self.seconds > 0:
             raise UserError(f"--seconds: got {self.seconds}, accepted: numbers above 0")
 
@@ -58,6 +70,8 @@ def _command(what: Annotated[Bench, tyro.conf.arg(name="")]) -> Callable[[], int
 
 
 def _bench(what: Bench) -> int:
+    if not is_alone():
+        start_again_alone(sys.argv[1:])
     cores = cores_of_this_process()
     core = pin_to_one_core()
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
@@ -68,10 +82,14 @@ def _bench(what: Bench) -> int:
         "checkpoints": lambda: _checkpoints(console),
         "startup": lambda: _startup(console),
     }
-    entries = {part: measured[part]() for part in PARTS if part in what.only}
-    if what.json is not None:
-        found = {**provenance(), "core": core, "rounds": what.rounds, "entries": entries}
-        what.json.write_text(jsons.dumps(found, indent=2) + "\n")
+    entries: dict[str, Any] = {}
+    for part in PARTS:
+        if part in what.only:
+            entries[part] = measured[part]()
+            if what.json is not None:
+                # After each part: what fails later does not cost what was measured before.
+                found = {**provenance(), "core": core, "rounds": what.rounds, "entries": entries}
+                what.json.write_text(jsons.dumps(found, indent=2) + "\n")
     return OK
 
 
@@ -94,7 +112,7 @@ def _minatar(what: Bench, console: Console) -> dict[str, Any]:
     contenders = [
         *(ours.compiled_contender(name) for name in ours.AGENT_NAMES),
         *(ours.hosted_contender(name) for name in ours.AGENT_NAMES),
-        *(sb3.minatar() if sb3.is_there() else ()),
+        *(sb3.minatar() if sb3.is_there("minatar") else ()),
         *(released.contenders(what.released_code) if what.released_code is not None else ()),
         *bound.contenders(),
     ]
@@ -120,7 +138,7 @@ def _minatar(what: Bench, console: Console) -> dict[str, Any]:
             f"bound of {name}: {2 * work[name].multiply_adds / 1e6:.0f} MFLOP and "
             f"{work[name].adam_bytes / 1e6:.0f} MB a step, {limit:,.0f} steps/s; ours is {fraction:.0%} of it"
         )
-    if not sb3.is_there():
+    if not sb3.is_there("minatar"):
         console.print("the peers are not installed: pip install 'surefoot[bench]'", markup=False)
     return {
         "speeds": [speed._asdict() for speed in speeds.values()],

@@ -1,6 +1,7 @@
 """Compiled programs, kept between runs of the command."""
 
 import os
+import stat
 from pathlib import Path
 
 import jax
@@ -14,17 +15,32 @@ LARGEST = 2**30
 def keep_compiled_programs() -> None:
     """Take programs that were compiled before from the user's cache, and put new ones there.
 
-    Unless JAX was told otherwise already. Programs are code: the directory is the user's alone.
+    Unless JAX was told otherwise already. Processes that this one starts do the same.
     """
     if jax.config.values["jax_compilation_cache_dir"] is not None:
         return
-    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    home = root / "surefoot" / "programs"
     try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        home.chmod(0o700)  # Fails where it belongs to somebody else.
-    except OSError:
-        return  # A home that cannot be written to is no reason to fail.
-    jax.config.update("jax_compilation_cache_dir", str(home))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", LONGEST_TO_COMPILE_AGAIN)
-    jax.config.update("jax_compilation_cache_max_size", LARGEST)
+        home = _private_directory()
+    except (OSError, RuntimeError):
+        return  # Nowhere to write to is no reason to fail.
+    told = {
+        "jax_compilation_cache_dir": str(home),
+        "jax_persistent_cache_min_compile_time_secs": LONGEST_TO_COMPILE_AGAIN,
+        "jax_compilation_cache_max_size": LARGEST,
+    }
+    for name, value in told.items():
+        jax.config.update(name, value)
+        os.environ[name.upper()] = str(value)
+
+
+def _private_directory() -> Path:
+    """A directory of the user's that nobody else can write to or read: programs are code."""
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    home = (given if given.is_absolute() else Path.home() / ".cache") / "surefoot"
+    for directory in (home, home / "programs"):
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = directory.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise PermissionError(f"{directory} is not a directory of this user's")
+        directory.chmod(0o700)
+    return home / "programs"

@@ -81,7 +81,7 @@ class GymnasiumEnvironment(gymnasium.Env[NDArray[Any], Any]):
         return self._renders[self.render_mode](self._state)
 
 
-@lru_cache
+@lru_cache(maxsize=16)
 def _programs_of(same: Same[Environment]) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Reset and step as programs that draw the present key from the episode's themselves.
 

@@ -71,6 +71,7 @@ def make(game: str, *, sticky_action_prob: float = 0.1) -> Environment:
     return Environment(reset, step, bits, Discrete(len(ACTIONS)))
 
 
+@lru_cache
 def rules_of(game: str, sticky_action_prob: float = 0.1) -> Rules:
     """A game's rules, Seaquest's corrected."""
     if game not in CHANNELS:
@@ -86,18 +87,20 @@ def rules_of(game: str, sticky_action_prob: float = 0.1) -> Rules:
         use_minimal_action_set=False, sticky_action_prob=sticky_action_prob
     )
 
+    observe = seaquest.corrected_observe(theirs.observe) if is_seaquest else theirs.observe
+
     def init(key: RandomKey) -> Any:
         state = theirs.init(key)
         return seaquest.corrected_start(state) if is_seaquest else state
 
     def step(state: Any, action: Action, key: RandomKey) -> Any:
         after = theirs.step(state, action, key)
-        return seaquest.corrected_step(state, after, theirs.observe) if is_seaquest else after
+        return seaquest.corrected_step(state, after, observe) if is_seaquest else after
 
     return Rules(
         _promoting(init),
         _promoting(step),
-        _promoting(theirs.observe),
+        _promoting(observe),
         partial(module.State, legal_action_mask=theirs.legal_action_mask),
     )
 

@@ -40,7 +40,7 @@ def corrected_start(state: Any) -> Any:
 
 
 def corrected_step(before: Any, after: Any, observe: Callable[[Any], Array]) -> Any:
-    """What follows a state: bullets outside are gone, an empty tank ends it and shows as empty."""
+    """What follows a state: bullets outside are gone, and an empty tank ends it."""
     bullets = after._e_bullets
     terminal = after._terminal | (before._oxygen <= 0)
     after = after.replace(
@@ -48,8 +48,12 @@ def corrected_step(before: Any, after: Any, observe: Callable[[Any], Array]) -> 
         _terminal=terminal,
         terminated=terminal,
     )
-    shown = after.replace(_oxygen=jnp.maximum(after._oxygen, jnp.zeros_like(after._oxygen)))
-    return after.replace(observation=observe(shown))
+    return after.replace(observation=observe(after))
+
+
+def corrected_observe(observe: Callable[[Any], Array]) -> Callable[[Any], Array]:
+    """Shows an empty tank as empty."""
+    return lambda state: observe(state.replace(_oxygen=jnp.maximum(state._oxygen, 0)))
 
 
 def _with_parting_shots(update: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,13 +15,11 @@ from surefoot.agents.normalised import normalise
 from surefoot.agents.presets import preset_for, settings_of
 from surefoot.architectures import CustomNetwork, architecture_for, default_network, image_shape
 from surefoot.runs.spaces import space_from_json, space_to_json
+from surefoot.training.driver import KEPT
 from surefoot.types import Agent, Observations, UserError, words
 
 CUSTOM = "custom"
 """The name of a network that only its user can make."""
-
-KEPT = 16
-"""Agents that are remembered."""
 
 AnyNetwork = str | CustomNetwork | None
 

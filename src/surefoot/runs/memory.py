@@ -11,6 +11,8 @@ from surefoot.replay import Replay
 from surefoot.types import UserError
 
 CGROUP = Path("/sys/fs/cgroup")
+M_ARENA_MAX = -8
+"""As glibc's malloc.h has it."""
 
 
 def available_bytes() -> int | None:
@@ -42,5 +44,11 @@ def require_room_for(replay: Replay) -> None:
 
 def give_back() -> None:
     """Return to the system what is free: of compiling a program, glibc keeps hundreds of megabytes."""
-    with suppress(AttributeError, OSError):
+    with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def keep_together() -> None:
+    """Let all threads take memory from one place, before there are any: compiling peaks 100 MB lower."""
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)

@@ -11,7 +11,7 @@ from surefoot.agents.base import Learning
 from surefoot.training.step import Record
 from surefoot.types import FaultyEnvironmentError, RandomKey
 
-KEPT = 16
+KEPT = 4
 """Programs that are remembered, each for an agent."""
 LONGEST = 1_000
 """Steps whose records fit into one room on the device."""
