@@ -6,6 +6,7 @@ from typing import Any
 
 import gymnasium
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 from numpy.typing import NDArray
@@ -62,16 +63,11 @@ class GymnasiumEnvironment(gymnasium.Env[NDArray[Any], Any]):
         if not self.action_space.contains(action):
             raise UserError(f"action: got {action}, accepted: {self.action_space}")
         self._time += 1
-        found = self._step(self._state, np.int32(action), self._episode_key, np.int32(self._time))
-        self._state = found.state
-        info = self._name_info({name: value.item() for name, value in found.info.items()})
-        return (
-            np.asarray(found.obs),
-            float(found.reward),
-            bool(found.terminated),
-            bool(found.truncated),
-            info,
-        )
+        now = np.int32(self._time)
+        self._state, obs, numbers, info = self._step(self._state, np.int32(action), self._episode_key, now)
+        reward, terminated, truncated = np.asarray(numbers).tolist()
+        named = self._name_info({name: value.item() for name, value in info.items()})
+        return np.asarray(obs), reward, terminated == 1, truncated == 1, named
 
     def render(self) -> Any:
         """The present state as the render mode shows it."""
@@ -92,11 +88,10 @@ def _programs_of(same: Same[Environment]) -> tuple[Callable[..., Any], Callable[
     def key_of(episode_key: Array, time: Any) -> RandomKey:
         return jax.random.fold_in(jax.random.wrap_key_data(episode_key), time)
 
-    return (
-        jax.jit(lambda episode_key, time: environment.reset(key_of(episode_key, time))),
-        jax.jit(
-            lambda state, action, episode_key, time: environment.step(
-                state, action, key_of(episode_key, time)
-            )
-        ),
-    )
+    def step(state: Any, action: Any, episode_key: Array, time: Any) -> tuple[Any, Array, Array, Any]:
+        found = environment.step(state, action, key_of(episode_key, time))
+        # Three numbers in one array: reading each alone takes as long as a small game's step.
+        ends = (found.terminated.astype(found.reward.dtype), found.truncated.astype(found.reward.dtype))
+        return found.state, found.obs, jnp.stack([found.reward, *ends]), found.info
+
+    return jax.jit(lambda episode_key, time: environment.reset(key_of(episode_key, time))), jax.jit(step)
