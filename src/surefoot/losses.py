@@ -83,8 +83,10 @@ def _quantile_loss_backward(kappa: float, residuals: Any, cotangent: Any) -> Any
     scale = cotangent[..., None] / count
     if kappa == 0:
         below = targets[..., None, :] < quantiles[..., :, None]  # [..., N, M]
-        to_quantiles = below.sum(axis=-1, dtype=levels.dtype) - count * levels
-        to_targets = levels.sum(axis=-1, keepdims=True) - below.sum(axis=-2, dtype=levels.dtype)
+        # Counted in whole numbers: sums of floats XLA takes apart into several passes, to round less.
+        to_quantiles = below.sum(axis=-1, dtype=jnp.int32).astype(levels.dtype) - count * levels
+        passed = below.sum(axis=-2, dtype=jnp.int32).astype(levels.dtype)
+        to_targets = levels.sum(axis=-1, keepdims=True) - passed
     else:
         errors = targets[..., None, :] - quantiles[..., :, None]  # [..., N, M]
         level = jnp.broadcast_to(levels[..., None], errors.shape)

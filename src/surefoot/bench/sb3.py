@@ -33,6 +33,8 @@ def minatar() -> list[Contender]:
 
     if "MinAtar/Breakout-v0" not in gymnasium.registry:
         register_envs()
+    # The first version has all six actions, as the paper; Gymnasium would rather have the second.
+    gymnasium.logger.min_level = gymnasium.logger.ERROR
     policy = {"net_arch": [128], "features_extractor_class": _convolution()}
     env, batch, capacity = "MinAtar/Breakout-v0", 32, 100_000
     quantile_policy = {**policy, "n_quantiles": QUANTILES}

@@ -79,7 +79,7 @@ def _make(agent: Agent, same_environment: Same[Environment], config: Learning, w
             return jax.lax.fori_loop(0, count, body, (state, driver.room_for(example)))
 
         # The number of steps is the same for all runs, the state is each one's own.
-        return jax.jit(
+        return driver.training_program(
             lambda state, count: lift(lambda each: many_steps(each, count))(state), donate_argnums=0
         )
 

@@ -85,7 +85,7 @@ def _programs(agent: Agent, config: Learning, shape: tuple[int, ...], dtype: Any
             run, record = steps.absorb(agent, config, run, keys, choice, answer, learn=learn)
             return to_list(run), steps.choose(agent, run, steps.keys_of(run)), driver.write(room, i, record)
 
-        return jax.jit(one_step, donate_argnums=(0, 2))
+        return driver.training_program(one_step, donate_argnums=(0, 2))
 
     @partial(jax.jit, donate_argnums=0)
     def renew_target(packed: list[Array]) -> list[Array]:
