@@ -91,7 +91,7 @@ def _convolution() -> Any:
         BaseFeaturesExtractor,
     )
 
-    class Convolution(BaseFeaturesExtractor):
+    class Convolution(BaseFeaturesExtractor):  # pyright: ignore[reportUntypedBaseClass]
         def __init__(self, observation_space: Any) -> None:
             height, width, channels = observation_space.shape
             super().__init__(observation_space, 16 * (height - 2) * (width - 2))
