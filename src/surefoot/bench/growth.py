@@ -1,7 +1,6 @@
 """How UA-DQN's step grows with what it is made of, and what a second process on a second core brings."""
 
 import gc
-import os
 from collections.abc import Callable
 from multiprocessing import get_context
 from typing import Any, NamedTuple
@@ -10,6 +9,7 @@ import numpy as np
 
 from surefoot.bench.measure import Speed, alternate, speed_of
 from surefoot.bench.ours import compiled_contender
+from surefoot.runs.cores import pin_to
 from surefoot.types import UserError
 
 VARIED: dict[str, tuple[int, ...]] = {
@@ -76,7 +76,7 @@ def two_processes(cores: list[int], *, seconds: float, rounds: int) -> Together 
 
 def _work(pipe: Any, core: int) -> None:
     """Make steps whenever told how many, and say how fast."""
-    os.sched_setaffinity(0, {core})
+    pin_to(core)
     make_steps = compiled_contender("uadqn").make_steps
     pipe.send(speed_of(make_steps, 200))
     while True:

@@ -31,6 +31,9 @@ class Speed(NamedTuple):
         return float(np.median(np.array(self.rounds) / np.array(other.rounds)))
 
 
+COMMAND = (sys.executable, "-c", "from surefoot.cli import main; main()")
+"""`surefoot`, as this interpreter has it."""
+
 ALONE = {
     **dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1"),
     "JAX_PLATFORMS": "cpu",
@@ -46,22 +49,7 @@ def is_alone() -> bool:
 
 def start_again_alone(arguments: Sequence[str]) -> None:
     """Become a process that is; does not return."""
-    command = [sys.executable, "-c", "from surefoot.cli import main; main()", *arguments]
-    os.execve(sys.executable, command, {**os.environ, **ALONE})
-
-
-def cores_of_this_process() -> list[int]:
-    """The cores that it may use."""
-    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
-
-
-def pin_to_one_core() -> int | None:
-    """Keep this process, and the threads that it starts from now on, on one core."""
-    if not hasattr(os, "sched_setaffinity"):
-        return None
-    core = max(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {core})
-    return core
+    os.execve(sys.executable, [*COMMAND, *arguments], {**os.environ, **ALONE})
 
 
 def alternate(

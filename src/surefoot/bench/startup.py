@@ -2,18 +2,16 @@
 
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
 
+from surefoot.bench.measure import COMMAND
 from surefoot.bench.ours import GAME
 from surefoot.envs import MINATAR_IDS
 from surefoot.runs.log import METRICS
 from surefoot.types import UserError, one_line
-
-COMMAND = (sys.executable, "-c", "from surefoot.cli import main; main()")
 
 
 class Start(NamedTuple):
@@ -54,7 +52,7 @@ def _most_memory(home: Path) -> int:
         while process.poll() is None:
             status = Path(f"/proc/{process.pid}/status").read_text(errors="replace")
             peaks = [int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")]
-            most = max(most, *peaks, 0) if peaks else most
+            most = max([most, *peaks])
             time.sleep(0.05)
         _require_well(process, process.returncode == 0)
     return most * 1024

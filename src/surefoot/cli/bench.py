@@ -19,12 +19,11 @@ from surefoot.bench.measure import (
     Contender,
     Speed,
     alternate,
-    cores_of_this_process,
     is_alone,
-    pin_to_one_core,
     start_again_alone,
 )
 from surefoot.cli.exits import OK
+from surefoot.runs.cores import available_cores, pin_to
 from surefoot.runs.provenance import provenance
 from surefoot.types import UserError, whole_number
 
@@ -72,8 +71,9 @@ def _command(what: Annotated[Bench, tyro.conf.arg(name="")]) -> Callable[[], int
 def _bench(what: Bench) -> int:
     if not is_alone():
         start_again_alone(sys.argv[1:])
-    cores = cores_of_this_process()
-    core = pin_to_one_core()
+    cores = available_cores()
+    core = cores[-1]
+    pin_to(core)
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
     measured = {
         "minatar": lambda: _minatar(what, console),

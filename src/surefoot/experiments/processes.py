@@ -1,6 +1,5 @@
 """Many independent tasks on one machine: a process per core, each pinned to its own before JAX starts."""
 
-import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -8,17 +7,11 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children, get_context
 from typing import Any, TypeVar
 
+from surefoot.runs.cores import available_cores, pin_to
 from surefoot.types import UserError, whole_number
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-
-
-def available_cores() -> list[int]:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
 
 
 def run_all(
@@ -55,6 +48,4 @@ def _prepare(free: Any) -> None:
     """Keep this process, and the threads that JAX will start in it, on one core."""
     # An interruption is for the parent to handle; it ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    core = free.get()
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {core})
+    pin_to(free.get())
