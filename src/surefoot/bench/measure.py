@@ -31,7 +31,7 @@ class Speed(NamedTuple):
         return float(np.median(np.array(self.rounds) / np.array(other.rounds)))
 
 
-COMMAND = (sys.executable, "-c", "from surefoot.cli import main; main()")
+COMMAND = (sys.executable, "-m", "surefoot")
 """`surefoot`, as this interpreter has it."""
 
 ALONE = {

@@ -13,7 +13,7 @@ from surefoot import replay as replays
 from surefoot.agents.base import Learning
 from surefoot.training import step as steps
 from surefoot.training.step import Record, Run
-from surefoot.types import Agent, Transition, UserError
+from surefoot.types import Agent, Scalar, Transition, UserError
 
 THOUGHTS = {
     "value": "value of the chosen action",
@@ -35,11 +35,19 @@ class UnhealthyError(UserError):
 
 
 class Vitals(NamedTuple):
-    """Whether each is finite."""
+    """How a learner is."""
 
     parameters: Bool[Array, ""]
+    """Whether they are finite."""
     optimiser: Bool[Array, ""]
-    loss: Bool[Array, ""]
+    """Whether it is."""
+    loss: Scalar
+    """On a batch of the replay."""
+
+    def trouble(self) -> str | None:
+        """What is not finite any more, the worst first."""
+        well = self._replace(loss=np.isfinite(self.loss))._asdict()
+        return next((name for name, finite in well.items() if not finite), None)
 
 
 def vitals_of(agent: Agent, config: Learning, run: Run) -> Vitals:
@@ -47,7 +55,7 @@ def vitals_of(agent: Agent, config: Learning, run: Run) -> Vitals:
     return Vitals(
         _all_finite(run.learner.params),
         _all_finite(run.learner.optimiser),
-        jnp.isfinite(steps.current_loss(agent, config, run)),
+        steps.current_loss(agent, config, run),
     )
 
 
@@ -67,8 +75,7 @@ def examine(config: Learning, run: Run, vitals: Vitals, record: Record, loss_on:
     quantity, at = _first_trouble(record)
     if quantity is not None and at is not None:
         update = max(first + at - 1, 0)  # A bad thought comes of the update before it.
-    elif end > config.learning_starts and not all(vitals):
-        quantity = next(name for name, finite in vitals._asdict().items() if not finite)
+    elif end > config.learning_starts and (quantity := vitals.trouble()) is not None:
         update = end - 1
         if vitals.parameters:
             # Nothing has come of it yet: look for the batch that is too much.

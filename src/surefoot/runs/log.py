@@ -9,9 +9,10 @@ import io
 import json
 import os
 import struct
+import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -83,13 +84,29 @@ def restore(path: Path, end: Mapping[str, Any]) -> bool:
     return size >= sure
 
 
+@contextmanager
+def _hidden(module: str) -> Generator[None]:
+    """For imports that would bring a module with them where it is installed, and do without elsewhere.
+
+    tensorboardX names PyTorch's tensors in its annotations: a second, and 175 MB for the rest of the run.
+    """
+    if module in sys.modules:
+        yield
+        return
+    sys.modules[module] = None  # pyright: ignore[reportArgumentType]
+    try:
+        yield
+    finally:
+        del sys.modules[module]
+
+
 class Events(Lines):
     """TensorBoard's events: its messages as tensorboardX makes them, in a file like our others."""
 
     def __init__(self, directory: Path) -> None:
-        # Imported only where a run is kept: it brings PyTorch with it where that is installed.
-        from tensorboardX import record_writer, summary
-        from tensorboardX.proto import event_pb2
+        with _hidden("torch"):
+            from tensorboardX import record_writer, summary
+            from tensorboardX.proto import event_pb2
 
         self._event: Any = event_pb2.Event  # pyright: ignore[reportAttributeAccessIssue]
         self._scalar, self._checksum = summary.scalar, record_writer.masked_crc32c

@@ -15,7 +15,7 @@ from surefoot.envs.place import Place
 from surefoot.runs import checkpoint, tensors
 from surefoot.runs.blueprint import Blueprint
 from surefoot.runs.checkpoint import CheckpointError
-from surefoot.runs.health import examine, vitals_of
+from surefoot.runs.health import Vitals, examine, vitals_of
 from surefoot.runs.memory import require_room_for
 from surefoot.runs.tally import EpisodeRow, Tally
 from surefoot.training import compiled, hosted
@@ -39,15 +39,13 @@ class Saved(NamedTuple):
 class Instruments(NamedTuple):
     """Programs that look at a run."""
 
-    loss: Callable[[Run | None], Any]
-    vitals: Callable[[Run], Any]
+    vitals: Callable[[Run], Vitals]
     loss_on: Callable[[Run, Any], Any]
 
 
 @lru_cache(maxsize=KEPT)
 def _instruments_of(agent: Agent, config: Learning) -> Instruments:
     return Instruments(
-        jax.jit(lambda run: steps.current_loss(agent, config, run)),
         jax.jit(lambda run: vitals_of(agent, config, run)),
         jax.jit(lambda run, batch: agent.loss(run.learner, batch, run.replay.size.astype(float), run.key)),
     )
@@ -141,9 +139,9 @@ class Trainer:
 
     def scalars(self) -> dict[str, float]:
         """What there is to log."""
-        scalars = self.tally.scalars()
-        if self.step > self.config.learning_starts:
-            loss = float(self._instruments.loss(self._run))
+        scalars, run = self.tally.scalars(), self._run
+        if run is not None and self.step > self.config.learning_starts:
+            loss = float(self._instruments.vitals(run).loss)
             scalars |= {"train/loss": loss} if np.isfinite(loss) else {}
         return scalars
 
