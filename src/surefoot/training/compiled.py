@@ -1,7 +1,7 @@
 """The compiled driver: an environment in JAX, many steps in one program.
 
-Warm-up and learning are separate programs, and targets are renewed between them: a conditional that returned
-networks or replay would copy them at every step.
+Targets are renewed between two calls of it: a conditional that returned networks would copy them at every
+step.
 """
 
 from collections.abc import Callable
@@ -58,7 +58,7 @@ def _make(agent: Agent, same_environment: Same[Environment], config: Learning, w
         fresh, obs = environment.reset(reset_key)
         return CompiledRun(steps.restart(agent, state.run, episode_key, obs), fresh)
 
-    def one_step(state: CompiledRun, *, learn: bool) -> tuple[CompiledRun, Record]:
+    def one_step(state: CompiledRun, learn: Any) -> tuple[CompiledRun, Record]:
         keys = steps.keys_of(state.run)
         choice = steps.choose(agent, state.run, keys)
         found = environment.step(state.environment, choice.action, keys.environment)
@@ -66,24 +66,21 @@ def _make(agent: Agent, same_environment: Same[Environment], config: Learning, w
         over = found.terminated | found.truncated
         next_state, onward = steps.select(over, fresh, (found.state, found.obs))
         answer = Answer(found.obs, found.reward, found.terminated, found.truncated, onward)
-        run, record = steps.absorb(agent, config, state.run, keys, choice, answer, learn=learn)
+        run, record = steps.absorb(agent, config, state.run, keys, choice, answer, learn)
         return CompiledRun(run, next_state), record._replace(info=found.info)
 
-    def program(learn: bool) -> Callable[[CompiledRun, int], tuple[CompiledRun, Record]]:
-        def many_steps(state: CompiledRun, count: Any) -> tuple[CompiledRun, Record]:
-            def body(i: Any, carry: tuple[CompiledRun, Record]) -> tuple[CompiledRun, Record]:
-                state, record = one_step(carry[0], learn=learn)
-                return state, driver.write(carry[1], i, record)
+    def many_steps(state: CompiledRun, count: Any, learn: Any) -> tuple[CompiledRun, Record]:
+        def body(i: Any, carry: tuple[CompiledRun, Record]) -> tuple[CompiledRun, Record]:
+            state, record = one_step(carry[0], learn)
+            return state, driver.write(carry[1], i, record)
 
-            _, example = jax.eval_shape(lambda state: one_step(state, learn=learn), state)
-            return jax.lax.fori_loop(0, count, body, (state, driver.room_for(example)))
+        _, example = jax.eval_shape(one_step, state, learn)
+        return jax.lax.fori_loop(0, count, body, (state, driver.room_for(example)))
 
-        # The number of steps is the same for all runs, the state is each one's own.
-        return driver.training_program(
-            lambda state, count: lift(lambda each: many_steps(each, count))(state), donate_argnums=0
-        )
-
-    warm_up, learning = program(learn=False), program(learn=True)
+    # The number of steps, and whether to learn, are the same for all runs, the state is each one's own.
+    advance_all = driver.training_program(
+        lambda state, count, learn: lift(lambda each: many_steps(each, count, learn))(state), donate_argnums=0
+    )
     renew_target = jax.jit(
         lift(
             lambda state: state._replace(
@@ -100,7 +97,7 @@ def _make(agent: Agent, same_environment: Same[Environment], config: Learning, w
         records: list[Record] = []
         while now < end and not (records and stop()):
             until = driver.next_boundary(now, end, config)
-            state, room = (learning if now >= config.learning_starts else warm_up)(state, until - now)
+            state, room = advance_all(state, until - now, now >= config.learning_starts)
             records.append(driver.read(room, until - now, time_axis))
             now = until
             if driver.renews_target(now, config):

@@ -71,7 +71,7 @@ def require_steps(count: int) -> None:
 
 
 def next_boundary(now: int, end: int, config: Learning) -> int:
-    """The next step at which another program takes over, targets are renewed, or records are full."""
+    """The next step at which learning begins, targets are renewed, or records are full."""
     if now < config.learning_starts:
         change = config.learning_starts
     else:

@@ -48,8 +48,7 @@ class Programs(NamedTuple):
 
     begin: Callable[..., tuple[Run, Choice]]
     begin_again: Callable[..., tuple[Run, Choice]]
-    warm_up: Callable[..., tuple[list[Array], Choice, Record]]
-    learning: Callable[..., tuple[list[Array], Choice, Record]]
+    one_step: Callable[..., tuple[list[Array], Choice, Record]]
     renew_target: Callable[[list[Array]], list[Array]]
     empty_room: Callable[[], Record]
     packing: Packing
@@ -76,16 +75,14 @@ def _programs(agent: Agent, config: Learning, shape: tuple[int, ...], dtype: Any
     packing = packing_of(jax.eval_shape(begin, jax.random.key(0), shown)[0])
     to_list, to_run = packing
 
-    def program(learn: bool) -> Callable[..., tuple[list[Array], Choice, Record]]:
-        def one_step(
-            packed: list[Array], choice: Choice, room: Record, i: Any, answer: Answer
-        ) -> tuple[list[Array], Choice, Record]:
-            run = to_run(packed)
-            keys = steps.keys_of(run)
-            run, record = steps.absorb(agent, config, run, keys, choice, answer, learn=learn)
-            return to_list(run), steps.choose(agent, run, steps.keys_of(run)), driver.write(room, i, record)
-
-        return driver.training_program(one_step, donate_argnums=(0, 2))
+    @partial(driver.training_program, donate_argnums=(0, 2))
+    def one_step(
+        packed: list[Array], choice: Choice, room: Record, i: Any, answer: Answer
+    ) -> tuple[list[Array], Choice, Record]:
+        run = to_run(packed)
+        learn = run.step >= config.learning_starts
+        run, record = steps.absorb(agent, config, run, steps.keys_of(run), choice, answer, learn)
+        return to_list(run), steps.choose(agent, run, steps.keys_of(run)), driver.write(room, i, record)
 
     @partial(jax.jit, donate_argnums=0)
     def renew_target(packed: list[Array]) -> list[Array]:
@@ -98,8 +95,7 @@ def _programs(agent: Agent, config: Learning, shape: tuple[int, ...], dtype: Any
         gain, length = run.episode.gain, run.episode.length
         return driver.room_for(Record(choice, gain, choice.nongreedy, choice.nongreedy, gain, length, {}))
 
-    warm_up, learning = program(learn=False), program(learn=True)
-    return Programs(begin, begin_again, warm_up, learning, renew_target, empty_room, packing)
+    return Programs(begin, begin_again, one_step, renew_target, empty_room, packing)
 
 
 def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: int) -> Driver:
@@ -135,7 +131,6 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
         halted = False
         while now < end and not halted:
             first, until = now, driver.next_boundary(now, end, config)
-            one_step = programs.learning if now >= config.learning_starts else programs.warm_up
             room, infos = programs.empty_room(), list[dict[str, Any]]()
             while now < until and not halted:
                 action = int(choice.action)
@@ -148,7 +143,7 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
                     break
                 playing = following if over else _played(playing, action, found.obs)
                 answer = _answer(found, onward)
-                packed, choice, room = one_step(packed, choice, room, np.int32(now - first), answer)
+                packed, choice, room = programs.one_step(packed, choice, room, np.int32(now - first), answer)
                 infos.append(found.info)
                 now += 1
                 halted = stop()

@@ -133,15 +133,22 @@ def choose(agent: Agent, run: Run, keys: StepKeys) -> Choice:
 
 
 def absorb(
-    agent: Agent, config: Learning, run: Run, keys: StepKeys, choice: Choice, answer: Answer, *, learn: bool
+    agent: Agent, config: Learning, run: Run, keys: StepKeys, choice: Choice, answer: Answer, learn: Any
 ) -> tuple[Run, Record]:
-    """Remember what happened, learn from a batch if it is time to, and go on to the next observation."""
+    """Remember what happened, learn from a batch if it is time to, and go on to the next observation.
+
+    Learning is a loop of one round or none: a conditional would copy all networks at every step.
+    """
     transition = Transition(run.obs, choice.action, answer.reward, answer.terminated, answer.obs)
     replay = replays.add(run.replay, transition)
-    learner = agent.observe(run.learner, answer.onward)
-    if learn:
-        batch = replays.sample(replay, keys.sample, config.batch_size)
-        learner = agent.update(learner, batch, replay.size.astype(float), keys.update)
+    batch = replays.sample(replay, keys.sample, config.batch_size)
+    data_count = replay.size.astype(float)
+    learner = jax.lax.fori_loop(
+        0,
+        jnp.where(learn, 1, 0),
+        lambda _, learner: agent.update(learner, batch, data_count, keys.update),
+        agent.observe(run.learner, answer.onward),
+    )
     over = answer.terminated | answer.truncated
     gain, length = run.episode.gain + answer.reward, run.episode.length + 1
     begun = Episode(keys.episode, jnp.zeros_like(gain), jnp.zeros_like(length))

@@ -1,0 +1,34 @@
+"""What XLA makes of the training program, compiled as users compile it."""
+
+import re
+
+import jax
+import pytest
+from jax.tree_util import tree_leaves
+
+from surefoot.bench import ours
+from surefoot.envs import minatar
+from surefoot.training import compiled, driver
+
+
+@pytest.mark.parametrize("name", ["qrdqn", "uadqn"])
+def test_an_update_copies_no_weights(name, monkeypatch):
+    programs = []
+    compile_with = driver.training_program
+
+    def spy(function, **options):
+        programs.append(compile_with(function, **options))
+        return programs[-1]
+
+    monkeypatch.setattr(driver, "training_program", spy)
+    environment, config = minatar.make(ours.GAME), ours.settings(name, replay_capacity=1_000)
+    made = compiled.make(ours.agent_of(name, config, environment), environment, config)
+    state = jax.eval_shape(made.init, jax.random.key(0))
+    (program,) = programs
+    text = program.lower(state, 10, True).compile().as_text()
+    shapes = {leaf.shape for leaf in tree_leaves(state.run.learner.params) if leaf.ndim == 2}
+    assert len(shapes) == 3
+    for shape in shapes:
+        size = ",".join(map(str, shape))
+        assert f"f32[{size}]" in text
+        assert not re.search(rf"f32\[{size}\]\S* copy\(", text), size
