@@ -8,7 +8,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 # Compiling takes most of the tests' time, and what it gains is speed that they do not need. A soak, and the
 # comparisons with references, compile as users do.
 if os.environ.get("SUREFOOT_SOAK") != "1":
-    os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+    quickly = "--xla_backend_optimization_level=0", "--xla_cpu_use_fusion_emitters=false"
+    os.environ.setdefault("XLA_FLAGS", " ".join([*quickly, "--xla_llvm_disable_expensive_passes=true"]))
 # In the environment, so that processes that tests start share the cache.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parent.parent / ".jax_cache"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")

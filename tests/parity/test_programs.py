@@ -8,19 +8,19 @@ from jax.tree_util import tree_leaves
 
 from surefoot.bench import ours
 from surefoot.envs import minatar
-from surefoot.training import compiled, driver
+from surefoot.training import compiled
 
 
 @pytest.mark.parametrize("name", ["qrdqn", "uadqn"])
 def test_an_update_copies_no_weights(name, monkeypatch):
     programs = []
-    compile_with = driver.training_program
+    compile_with = compiled.to_run_fast
 
     def spy(function, **options):
         programs.append(compile_with(function, **options))
         return programs[-1]
 
-    monkeypatch.setattr(driver, "training_program", spy)
+    monkeypatch.setattr(compiled, "to_run_fast", spy)
     environment, config = minatar.make(ours.GAME), ours.settings(name, replay_capacity=1_000)
     made = compiled.make(ours.agent_of(name, config, environment), environment, config)
     state = jax.eval_shape(made.init, jax.random.key(0))

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array
 from numpy.typing import NDArray
 
+from surefoot.compiling import to_start_fast
 from surefoot.types import Environment, RandomKey, Same, UserError
 
 Render = Callable[[Any], Any]
@@ -94,4 +95,7 @@ def _programs_of(same: Same[Environment]) -> tuple[Callable[..., Any], Callable[
         ends = (found.terminated.astype(found.reward.dtype), found.truncated.astype(found.reward.dtype))
         return found.state, found.obs, jnp.stack([found.reward, *ends]), found.info
 
-    return jax.jit(lambda episode_key, time: environment.reset(key_of(episode_key, time))), jax.jit(step)
+    def reset(episode_key: Array, time: Any) -> tuple[Any, Array]:
+        return environment.reset(key_of(episode_key, time))
+
+    return to_start_fast(reset), to_start_fast(step)

@@ -17,6 +17,7 @@ from gymnasium.spaces import Box, Discrete
 from jaxtyping import Array, Bool
 from numpy.typing import NDArray
 
+from surefoot.compiling import to_start_fast
 from surefoot.envs import seaquest
 from surefoot.types import Action, Environment, EnvironmentStep, RandomKey, UserError
 
@@ -143,7 +144,7 @@ CELL_PIXELS = 24
 def painter(game: str) -> Callable[[State], NDArray[np.uint8]]:
     """Makes pictures of a game's states, `[height, width, 3]`."""
     rules = rules_of(game)
-    observe = jax.jit(lambda state: rules.observe(rules.state(**state)))
+    observe = to_start_fast(lambda state: rules.observe(rules.state(**state)))
     return lambda state: picture_of(np.asarray(observe(state)))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.agents.base import Learning
+from surefoot.compiling import to_start_fast
 from surefoot.envs.hosting import stored_dtype
 from surefoot.envs.place import Place
 from surefoot.runs import checkpoint, tensors
@@ -24,7 +25,7 @@ from surefoot.training.compiled import CompiledRun
 from surefoot.training.driver import KEPT, Driver, Stop
 from surefoot.training.hosted import HostedRun, Playing
 from surefoot.training.step import Run
-from surefoot.types import Agent, FaultyEnvironmentError, Learner, UserError, one_line
+from surefoot.types import Agent, FaultyEnvironmentError, Learner, Scalar, Transition, UserError, one_line
 
 
 class Saved(NamedTuple):
@@ -45,10 +46,10 @@ class Instruments(NamedTuple):
 
 @lru_cache(maxsize=KEPT)
 def _instruments_of(agent: Agent, config: Learning) -> Instruments:
-    return Instruments(
-        jax.jit(lambda run: vitals_of(agent, config, run)),
-        jax.jit(lambda run, batch: agent.loss(run.learner, batch, run.replay.size.astype(float), run.key)),
-    )
+    def loss_on(run: Run, batch: Transition) -> Scalar:
+        return agent.loss(run.learner, batch, run.replay.size.astype(float), run.key)
+
+    return Instruments(jax.jit(lambda run: vitals_of(agent, config, run)), to_start_fast(loss_on))
 
 
 class Trainer:
@@ -90,7 +91,7 @@ class Trainer:
         if newborn is None:
             # As the driver will draw it.
             _, run_key = jax.random.split(jax.random.key(self.seed))
-            draw: Callable[..., Learner] = jax.jit(self.agent.init)
+            draw: Callable[..., Learner] = to_start_fast(self.agent.init)
             newborn = self._newborn = draw(jax.random.split(run_key, 3)[0])
         return newborn
 

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from surefoot.agents.base import Learning
+from surefoot.compiling import to_run_fast, to_start_fast
 from surefoot.training import driver
 from surefoot.training import step as steps
 from surefoot.training.driver import Advanced, Driver, Stop
@@ -78,10 +79,10 @@ def _make(agent: Agent, same_environment: Same[Environment], config: Learning, w
         return jax.lax.fori_loop(0, count, body, (state, driver.room_for(example)))
 
     # The number of steps, and whether to learn, are the same for all runs, the state is each one's own.
-    advance_all = driver.training_program(
+    advance_all = to_run_fast(
         lambda state, count, learn: lift(lambda each: many_steps(each, count, learn))(state), donate_argnums=0
     )
-    renew_target = jax.jit(
+    renew_target = to_start_fast(
         lift(
             lambda state: state._replace(
                 run=state.run._replace(learner=agent.renew_target(state.run.learner))
@@ -105,8 +106,8 @@ def _make(agent: Agent, same_environment: Same[Environment], config: Learning, w
         return Advanced(state, driver.joined(records, time_axis))
 
     return Driver(
-        init=jax.jit(lift(init)),
-        restart=jax.jit(lift(restart), donate_argnums=0),
+        init=to_start_fast(lift(init)),
+        restart=to_start_fast(lift(restart), donate_argnums=0),
         advance=advance,
         reopen=lambda state: state,
         example=lambda key: environment.reset(key)[0],

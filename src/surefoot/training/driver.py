@@ -53,17 +53,6 @@ class Driver(NamedTuple):
     example: Callable[[RandomKey], Any]
 
 
-def training_program(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    """`jax.jit` for what learns.
-
-    On CPU, XLA would copy all weights at every update, for fear that a gradient still needs those that Adam
-    is about to write over; told to look at when each is read, it does not.
-    """
-    if jax.default_backend() == "cpu":
-        options["compiler_options"] = {"xla_cpu_copy_insertion_use_region_analysis": True}
-    return jax.jit(function, **options)
-
-
 def require_steps(count: int) -> None:
     """Refuse to make no steps."""
     if count < 1:

@@ -16,6 +16,7 @@ from jaxtyping import Array
 from numpy.typing import NDArray
 
 from surefoot.agents.base import Learning
+from surefoot.compiling import to_run_fast, to_start_fast
 from surefoot.envs.hosting import Checked, CheckedEnvironment, stored_dtype
 from surefoot.training import driver
 from surefoot.training import step as steps
@@ -59,13 +60,13 @@ def _programs(agent: Agent, config: Learning, shape: tuple[int, ...], dtype: Any
     """The same programs for the same agent and observations, in this precision."""
     del precision
 
-    @jax.jit
+    @to_start_fast
     def begin(key: RandomKey, obs: Any) -> tuple[Run, Choice]:
         _, run_key = jax.random.split(key)  # As the compiled driver, which resets with the first.
         run = steps.start(agent, config, run_key, obs)
         return run, steps.choose(agent, run, steps.keys_of(run))
 
-    @jax.jit
+    @to_start_fast
     def begin_again(run: Run, obs: Any) -> tuple[Run, Choice]:
         _, episode_key = jax.random.split(steps.restart_key(run))
         run = steps.restart(agent, run, episode_key, obs)
@@ -75,7 +76,7 @@ def _programs(agent: Agent, config: Learning, shape: tuple[int, ...], dtype: Any
     packing = packing_of(jax.eval_shape(begin, jax.random.key(0), shown)[0])
     to_list, to_run = packing
 
-    @partial(driver.training_program, donate_argnums=(0, 2))
+    @partial(to_run_fast, donate_argnums=(0, 2))
     def one_step(
         packed: list[Array], choice: Choice, room: Record, i: Any, answer: Answer
     ) -> tuple[list[Array], Choice, Record]:
@@ -84,12 +85,12 @@ def _programs(agent: Agent, config: Learning, shape: tuple[int, ...], dtype: Any
         run, record = steps.absorb(agent, config, run, steps.keys_of(run), choice, answer, learn)
         return to_list(run), steps.choose(agent, run, steps.keys_of(run)), driver.write(room, i, record)
 
-    @partial(jax.jit, donate_argnums=0)
+    @partial(to_start_fast, donate_argnums=0)
     def renew_target(packed: list[Array]) -> list[Array]:
         run = to_run(packed)
         return to_list(run._replace(learner=agent.renew_target(run.learner)))
 
-    @jax.jit
+    @to_start_fast
     def empty_room() -> Record:
         run, choice = jax.eval_shape(begin, jax.random.key(0), shown)
         gain, length = run.episode.gain, run.episode.length

@@ -172,16 +172,17 @@ def test_many_runs_in_one_program_agree_with_single_runs(name):
 def test_the_training_program_copies_no_replay(name, monkeypatch):
     """Step time must not depend on capacity: the body of the loop has no copy of the replay's shape."""
     programs = []
-    compile_with = jax.jit
+    compile_with = compiled.to_run_fast
 
     def spy(function, **options):
         programs.append(compile_with(function, **options))
         return programs[-1]
 
-    monkeypatch.setattr(compiled.jax, "jit", spy)
+    monkeypatch.setattr(compiled, "to_run_fast", spy)
     driver = driver_of(name, replay_capacity=54_321)
     monkeypatch.undo()
     state = driver.init(jax.random.key(0))
-    text = programs[0].lower(state, 10, True).compile().as_text()
+    (program,) = programs
+    text = program.lower(state, 10, True).compile().as_text()
     assert "[54321,11]" in text
     assert not [line for line in text.splitlines() if re.search(r"\[54321\S* copy\(", line)]
