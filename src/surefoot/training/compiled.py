@@ -110,5 +110,5 @@ def _make(agent: Agent, same_environment: Same[Environment], config: Learning, w
         restart=to_start_fast(lift(restart), donate_argnums=0),
         advance=advance,
         reopen=lambda state: state,
-        example=lambda key: environment.reset(key)[0],
+        shapes_beside=lambda: jax.eval_shape(environment.reset, jax.random.key(0))[0],
     )

@@ -43,14 +43,14 @@ class Driver(NamedTuple):
     - `advance(state, count, stop)`: the run `count` steps later, or fewer. The state that went in is
       used up. However a run is cut into calls, it ends the same.
     - `reopen(state)`: a state from a checkpoint, the environment brought back to where it was.
-    - `example(key)`: something like what stands in a state beside the run.
+    - `shapes_beside()`: of what stands in a state beside the run.
     """
 
     init: Callable[[RandomKey], Any]
     restart: Callable[[Any], Any]
     advance: Callable[..., Advanced]
     reopen: Callable[[Any], Any]
-    example: Callable[[RandomKey], Any]
+    shapes_beside: Callable[[], Any]
 
 
 def require_steps(count: int) -> None:

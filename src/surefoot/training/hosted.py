@@ -53,6 +53,7 @@ class Programs(NamedTuple):
     renew_target: Callable[[list[Array]], list[Array]]
     empty_room: Callable[[], Record]
     packing: Packing
+    choice_shapes: Choice
 
 
 @lru_cache(maxsize=driver.KEPT)
@@ -60,20 +61,18 @@ def _programs(agent: Agent, config: Learning, shape: tuple[int, ...], dtype: Any
     """The same programs for the same agent and observations, in this precision."""
     del precision
 
-    @to_start_fast
     def begin(key: RandomKey, obs: Any) -> tuple[Run, Choice]:
         _, run_key = jax.random.split(key)  # As the compiled driver, which resets with the first.
         run = steps.start(agent, config, run_key, obs)
         return run, steps.choose(agent, run, steps.keys_of(run))
 
-    @to_start_fast
     def begin_again(run: Run, obs: Any) -> tuple[Run, Choice]:
         _, episode_key = jax.random.split(steps.restart_key(run))
         run = steps.restart(agent, run, episode_key, obs)
         return run, steps.choose(agent, run, steps.keys_of(run))
 
-    shown = jax.ShapeDtypeStruct(shape, dtype)
-    packing = packing_of(jax.eval_shape(begin, jax.random.key(0), shown)[0])
+    a_run, a_choice = jax.eval_shape(begin, jax.random.key(0), jax.ShapeDtypeStruct(shape, dtype))
+    packing = packing_of(a_run)
     to_list, to_run = packing
 
     @partial(to_run_fast, donate_argnums=(0, 2))
@@ -92,11 +91,18 @@ def _programs(agent: Agent, config: Learning, shape: tuple[int, ...], dtype: Any
 
     @to_start_fast
     def empty_room() -> Record:
-        run, choice = jax.eval_shape(begin, jax.random.key(0), shown)
-        gain, length = run.episode.gain, run.episode.length
-        return driver.room_for(Record(choice, gain, choice.nongreedy, choice.nongreedy, gain, length, {}))
+        (_, gain, length), ended = a_run.episode, a_choice.nongreedy
+        return driver.room_for(Record(a_choice, gain, ended, ended, gain, length, {}))
 
-    return Programs(begin, begin_again, one_step, renew_target, empty_room, packing)
+    return Programs(
+        to_start_fast(begin),
+        to_start_fast(begin_again),
+        one_step,
+        renew_target,
+        empty_room,
+        packing,
+        a_choice,
+    )
 
 
 def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: int) -> Driver:
@@ -173,10 +179,7 @@ def make(agent: Agent, environment: CheckedEnvironment, config: Learning, seed: 
         )
         return restart(state)
 
-    def example_choice(key: RandomKey) -> Choice:
-        return programs.begin(key, np.zeros(shape, dtype))[1]
-
-    return Driver(init, restart, advance, reopen, example_choice)
+    return Driver(init, restart, advance, reopen, lambda: programs.choice_shapes)
 
 
 def _played(playing: Playing, action: int, obs: NDArray[Any]) -> Playing:
