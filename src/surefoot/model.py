@@ -17,6 +17,7 @@ from surefoot.runs.blueprint import AnyNetwork, Blueprint, build, draw_up
 from surefoot.runs.display import Display
 from surefoot.runs.log import NOTHING, Logger, Scalars, is_complete, rewind
 from surefoot.runs.plan import Plan
+from surefoot.runs.probes import probe_of
 from surefoot.runs.provenance import provenance
 from surefoot.runs.recorder import Recorder
 from surefoot.runs.session import Listener, Session
@@ -185,6 +186,7 @@ class Model:
         eval_env: AnyEnvironment | None = None,
         checkpoint_every: int = 10_000,
         if_disk_full: str = "stop",
+        probe: str | None = None,
         callbacks: Callback | Sequence[Callback] = (),
         loggers: Sequence[Logger] = (),
         progress: bool = True,
@@ -201,6 +203,8 @@ class Model:
             eval_env: Where to evaluate; by default another environment like the one of training.
             checkpoint_every: Steps between checkpoints in `out`; there is one every few minutes at least.
             if_disk_full: "stop", or "continue" without what could not be written.
+            probe: "package.module:function", called with the model for each entry of the log; the numbers by
+                name that it returns are logged beside the others, after a `resume` too.
             callbacks: One or several, called after each entry of the log; False ends training.
             loggers: Called with a step and its scalars, to send them elsewhere.
             progress: Show progress on standard error.
@@ -212,6 +216,7 @@ class Model:
             eval_episodes=eval_episodes,
             checkpoint_every=checkpoint_every,
             if_disk_full=if_disk_full,
+            probe=probe,
         )
         self._enter(env)
         home = None if out is None else Path(out)
@@ -236,6 +241,7 @@ class Model:
     ) -> None:
         """Carry out a plan; what stops it early is raised after everything is in order."""
         trainer = self._trainer
+        look: Callable[[Any], Scalars] = (lambda _: {}) if plan.probe is None else probe_of(plan.probe)
 
         def listener(callback: Callback) -> Listener:
             return lambda step, scalars: callback(Progress(self, step, plan.steps, scalars))
@@ -255,6 +261,7 @@ class Model:
                 home=home,
                 judge=judge,
                 actor=self._actor,
+                look=lambda: look(self),
                 listeners=[listener(each) for each in ((callbacks,) if callable(callbacks) else callbacks)],
             )
             fault = session.run(request)

@@ -1,6 +1,6 @@
 """Estimates with intervals from independent repetitions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +8,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from surefoot.types import Interval
+
+Strata = Sequence[NDArray[Any]]
+"""Scores of the repetitions of each of several tasks, which need not be equally many."""
+RESAMPLES = 2_000
 
 
 class Estimate(NamedTuple):
@@ -58,3 +62,53 @@ def fraction_estimate(happened: NDArray[Any], confidence: float = 0.95) -> Estim
     happened = np.asarray(happened, dtype=bool)
     found = stats.binomtest(int(happened.sum()), len(happened)).proportion_ci(confidence, method="wilson")
     return Estimate(float(happened.mean()), (float(found.low), float(found.high)))
+
+
+def interquartile_mean(values: Any) -> float:
+    """Mean of the middle half: steadier than a median, and deaf to a few lucky seeds."""
+    return float(stats.trim_mean(np.ravel(values), 0.25))
+
+
+def interquartile_mean_over(strata: Strata) -> float:
+    """Of all repetitions of all tasks together."""
+    return interquartile_mean(np.concatenate(strata))
+
+
+def probability_of_improvement(ours: Strata, theirs: Strata) -> float:
+    """How likely ours beats theirs on the same task, mean over tasks; a tie is half."""
+    chances = [
+        np.mean((one[:, None] > other) + (one[:, None] == other) / 2)
+        for one, other in zip(ours, theirs, strict=True)
+    ]
+    return float(np.mean(chances))
+
+
+def bootstrap_estimate(
+    statistic: Callable[..., float], *groups: Strata, confidence: float = 0.95, seed: int = 0
+) -> Estimate:
+    """A statistic of groups of scores, with its stratified bootstrap interval (percentiles).
+
+    Repetitions are drawn anew within each task, so that every task keeps its weight.
+    """
+    value = float(statistic(*groups))
+    if any(len(scores) < 2 for strata in groups for scores in strata):
+        return Estimate(value, None)
+    rng = np.random.default_rng(seed)
+    drawn = [
+        statistic(*([rng.choice(scores, len(scores)) for scores in strata] for strata in groups))
+        for _ in range(RESAMPLES)
+    ]
+    ends = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Estimate(value, (float(ends[0]), float(ends[1])))
+
+
+def window_means(steps: NDArray[Any], values: NDArray[Any], grid: NDArray[Any]) -> NDArray[np.float64]:
+    """Mean of the values that fall into each window of a grid of steps, its ends given; NaN where none do.
+
+    A window ends with its step: the first is `(0, grid[0]]`.
+    """
+    window = np.searchsorted(grid, steps)
+    inside = window < len(grid)
+    counts = np.bincount(window[inside], minlength=len(grid))
+    sums = np.bincount(window[inside], np.asarray(values, float)[inside], minlength=len(grid))
+    return np.divide(sums, counts, out=np.full(len(grid), np.nan), where=counts > 0)

@@ -40,7 +40,7 @@ class Config(ChanceLearning):
         accept("kappa", self.kappa, self.kappa >= 0, "from 0")
 
 
-RELEASED = {"levels": "midpoints"}
+RELEASED = {"levels": "midpoints", "gain": 3.0}
 """Settings of the released code where it differs from the paper."""
 
 

@@ -60,6 +60,7 @@ COMMANDS = {
     "train": "Train an agent in an environment.",
     "evaluate": "Play episodes with a trained agent.",
     "runs": "List runs.",
+    "sweep": "Carry out many runs: a plan.",
     "reproduce": "Repeat an experiment of the paper and judge its claims.",
     "bench": "Measure speed, ours beside its peers'.",
 }

@@ -1,3 +1,3 @@
 """What the command's exit codes say."""
 
-OK, CLAIM_NOT_MET, MISUSE, INTERRUPTED = 0, 1, 2, 130
+OK, CLAIM_NOT_MET, RUN_FAILED, MISUSE, INTERRUPTED = 0, 1, 1, 2, 130

@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +14,19 @@ from rich.table import Table
 
 from surefoot.claims import Claim, Verdict
 from surefoot.cli.exits import CLAIM_NOT_MET, OK
+from surefoot.cli.sweep import EngineName, engine_of, require_done, run_plan
 from surefoot.experiments import EXPERIMENTS, report
-from surefoot.experiments.base import Advance, Experiment, Settings, judged
+from surefoot.experiments.base import (
+    Advance,
+    DirectExperiment,
+    Experiment,
+    Outcome,
+    Settings,
+    SweptExperiment,
+    judged,
+)
+from surefoot.sweeps.plan import PlannedRun
+from surefoot.sweeps.schedule import path_of
 from surefoot.types import Interval
 
 COLORS = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow"}
@@ -49,19 +60,60 @@ def _reproduction(experiment: Experiment) -> Callable[..., Callable[[], int]]:
             strict: Exit with 1 unless every claim holds.
             overwrite: Replace the results that the directory already holds.
         """
-        return lambda: reproduce(experiment, settings, out, strict=strict, overwrite=overwrite)
 
-    command.__annotations__["settings"] = Annotated[experiment.config, tyro.conf.arg(name="")]
-    return command
+        def work() -> int:
+            assert isinstance(experiment, DirectExperiment)
+            directory = report.choose_directory(experiment, out, overwrite=overwrite)
+            with _progress(experiment.name) as advance:
+                outcome = experiment.run(settings, advance)
+            return conclude(experiment, settings, outcome, directory, strict=strict)
+
+        return work
+
+    def swept_command(
+        settings: Any,
+        out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None,
+        strict: bool = False,
+        overwrite: bool = False,
+        engine: EngineName = "local",
+        jobs: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None,
+        address: Annotated[str | None, tyro.conf.arg(metavar="HOST:PORT")] = None,
+    ) -> Callable[[], int]:
+        """Repeat an experiment of many runs. The same command goes on where it was stopped.
+
+        Args:
+            settings: The experiment's own settings.
+            out: Directory for runs, summary.json, tables and figures; by default one in reproductions/.
+            strict: Exit with 1 unless every claim holds.
+            overwrite: Replace the results of another experiment that the directory holds.
+            engine: Who carries out the runs: processes of this machine, or a Ray cluster.
+            jobs: Runs at once; by default one per core.
+            address: Of the Ray cluster; by default one is started here.
+        """
+
+        def work() -> int:
+            assert isinstance(experiment, SweptExperiment)
+            directory = report.continued_directory(experiment, out, overwrite=overwrite)
+
+            def sweep(plan: Sequence[PlannedRun]) -> Mapping[str, Path]:
+                ended = run_plan(plan, directory, engine_of(engine, jobs, address), experiment.name)
+                require_done(directory, ended)
+                return {run.name: path_of(directory, run) for run in plan}
+
+            outcome = experiment.run(settings, sweep)
+            return conclude(experiment, settings, outcome, directory, strict=strict)
+
+        return work
+
+    chosen = swept_command if isinstance(experiment, SweptExperiment) else command
+    chosen.__annotations__["settings"] = Annotated[experiment.config, tyro.conf.arg(name="")]
+    return chosen
 
 
-def reproduce(
-    experiment: Experiment, settings: Settings, out: Path | None, *, strict: bool, overwrite: bool
+def conclude(
+    experiment: Experiment, settings: Settings, outcome: Outcome, directory: Path, *, strict: bool
 ) -> int:
-    """Run an experiment, write what came out, and show its claims."""
-    directory = report.choose_directory(experiment, out, overwrite=overwrite)
-    with _progress(experiment.name) as advance:
-        outcome = experiment.run(settings, advance)
+    """Write what came out of an experiment, and show its claims."""
     outcome = outcome._replace(claims=judged(experiment, settings, outcome.claims))
     written = report.write(experiment, settings, outcome, directory)
     # A file has no width of its own; rich would take it for a narrow terminal.

@@ -17,7 +17,9 @@ from surefoot.agents.presets import PRESETS, preset_for, settings_of
 from surefoot.cli.exits import OK
 from surefoot.cli.messages import errors_as_one_line, warnings_as_lines
 from surefoot.envs.place import place_of
+from surefoot.runs.cores import pin_to
 from surefoot.runs.directory import new_directory, summary_of
+from surefoot.runs.signals import stop_when_left_alone
 from surefoot.types import UserError, whole_number
 
 HOME = Path("runs")
@@ -50,7 +52,7 @@ class Train:
     driver: Literal["auto", "compiled", "hosted"] = "auto"
     """Who drives the environment: JAX (Surefoot's own), or Gymnasium."""
     eval_every: int = 2_500
-    """Steps between evaluations without exploring; the best model is kept."""
+    """Steps between evaluations without exploring; the best model is kept. 0: never."""
     eval_episodes: int = 10
     """Episodes per evaluation."""
     log_every: int = 1_000
@@ -59,11 +61,18 @@ class Train:
     """Steps between checkpoints; there is one every few minutes at least."""
     if_disk_full: Literal["stop", "continue"] = "stop"
     """What to do when there is no room for log or checkpoints."""
+    probe: Annotated[str | None, tyro.conf.arg(metavar="MODULE:FUNCTION")] = None
+    """A function of the model, called for each entry of the log; the numbers that it returns are logged."""
+    core: int | None = None
+    """Keep to this core of the machine."""
+    attached: bool = False
+    """Save and leave when standard input is closed, as by the end of the program that started this one."""
 
     def __post_init__(self) -> None:
         """Validate."""
         for name in ("steps", "eval_every", "eval_episodes", "log_every", "checkpoint_every"):
-            whole_number("--" + name.replace("_", "-"), getattr(self, name), 1)
+            least = 0 if name == "eval_every" else 1
+            whole_number("--" + name.replace("_", "-"), getattr(self, name), least)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +83,8 @@ class _Peek:
     agent: str = "uadqn"
     preset: str | None = None
     env_kwargs: str = "{}"
+    core: int | None = None
+    attached: bool = False
 
 
 def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
@@ -102,16 +113,21 @@ def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
 def _resume_command(
     resume: Annotated[Path, tyro.conf.arg(metavar="RUN")],
     steps: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None,
+    core: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None,
+    attached: bool = False,
 ) -> Callable[[], int]:
     """Go on with a run from its newest checkpoint, as if it had never been stopped.
 
     Args:
         resume: The run's directory.
         steps: Steps in all, to go on for longer than the run was meant to.
+        core: Keep to this core of the machine.
+        attached: Save and leave when standard input is closed.
     """
 
     def go_on() -> int:
         import_from_here()
+        _settle(core, attached=attached)
         with warnings_as_lines():
             model.resume(resume, steps)
         _say(resume)
@@ -125,6 +141,7 @@ def _defaults(args: Sequence[str]) -> Learning:
     known = [arg for arg in args[1:] if arg not in {"--help", "-h"}]
     with errors_as_one_line(args):
         peek, _ = tyro.cli(_Peek, args=known, return_unknown_args=True, prog="surefoot train")
+    _settle(peek.core, attached=peek.attached)
     if peek.agent not in AGENTS or (peek.preset is not None and peek.preset not in PRESETS):
         return settings_of(peek.agent, peek.preset or "control", {})  # Raises, saying what is accepted.
     preset = peek.preset
@@ -133,6 +150,14 @@ def _defaults(args: Sequence[str]) -> Learning:
         preset = preset_for(place.outside.observation_space)
         place.outside.close()
     return settings_of(peek.agent, preset or "control", {})
+
+
+def _settle(core: int | None, *, attached: bool) -> None:
+    """Pin and attach this process, before JAX starts its threads."""
+    if core is not None:
+        pin_to(core)
+    if attached:
+        stop_when_left_alone()
 
 
 def parameters_from(text: str) -> dict[str, Any]:
@@ -173,10 +198,11 @@ def train(what: Train, settings: Learning) -> int:
                 what.steps,
                 out=out,
                 log_every=what.log_every,
-                eval_every=what.eval_every,
+                eval_every=what.eval_every or None,
                 eval_episodes=what.eval_episodes,
                 checkpoint_every=what.checkpoint_every,
                 if_disk_full=what.if_disk_full,
+                probe=what.probe,
             )
     finally:
         _leave_nothing_empty(out)

@@ -100,7 +100,11 @@ def make(config: Config | None = None) -> Environment:
             + jnp.where(fell, config.fall_reward, 0.0),
             terminated=arrived | fell | (next_state.time >= config.time_limit),
             truncated=jnp.zeros((), bool),
-            info={"fell": fell, "fall_cause": jnp.where(blown_off, 1, jnp.where(stepped_off, 2, 0))},
+            info={
+                "fell": fell,
+                "blown_off": blown_off,
+                "fall_cause": jnp.where(blown_off, 1, jnp.where(stepped_off, 2, 0)),
+            },
         )
 
     highest = np.append(np.ones(cells), config.time_limit).astype(np.float32)

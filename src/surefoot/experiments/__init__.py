@@ -1,8 +1,9 @@
 """The paper's experiments, one a file: what to run, what it claims, how it is drawn."""
 
-from surefoot.experiments import cliff, propositions, toy, widths
+from surefoot.experiments import cliff, minatar, propositions, search, toy, widths
 from surefoot.experiments.base import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
-    each.name: each for each in (propositions.EXPERIMENT, toy.EXPERIMENT, widths.EXPERIMENT, cliff.EXPERIMENT)
+    module.EXPERIMENT.name: module.EXPERIMENT
+    for module in (propositions, toy, widths, cliff, minatar, search)
 }

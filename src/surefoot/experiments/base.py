@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from surefoot.claims import Claim, Verdict
+from surefoot.sweeps.plan import PlannedRun
 from surefoot.types import UserError
 
 Table = Mapping[str, NDArray[Any]]
@@ -17,6 +19,10 @@ Table = Mapping[str, NDArray[Any]]
 
 Advance = Callable[[float], None]
 """Called with the part of the whole work, from 0 to 1, that was just done."""
+
+
+Sweep = Callable[[Sequence[PlannedRun]], Mapping[str, Path]]
+"""Carries out a plan to its end; where each run is, by its name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,9 +54,22 @@ class Experiment:
     tables: tuple[str, ...]
     """Names of the tables it gives."""
     config: type[Settings]
-    run: Callable[[Any, Advance], Outcome]
     empirical: bool = True
     """Whether its claims need runs of full length: in shorter ones nothing fails, it is undecided."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DirectExperiment(Experiment):
+    """One that does its work itself."""
+
+    run: Callable[[Any, Advance], Outcome]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweptExperiment(Experiment):
+    """One whose work is runs of the command, kept in its directory: it can be stopped and gone on with."""
+
+    run: Callable[[Any, Sweep], Outcome]
 
 
 def judged(experiment: Experiment, settings: Settings, claims: Sequence[Claim]) -> list[Claim]:

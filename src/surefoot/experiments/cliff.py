@@ -1,33 +1,29 @@
 """Figure 2: safe learning on the windy cliff, four agents that differ in how they choose actions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.agents import qrdqn, uadqn
-from surefoot.architectures import mlp_architecture
 from surefoot.claims import Claim, above, below, between, claim
 from surefoot.envs import windy_cliff
 from surefoot.experiments.base import (
-    Advance,
-    Experiment,
     Outcome,
     Settings,
+    Sweep,
+    SweptExperiment,
     Table,
     require_at_least,
     stack_tables,
 )
-from surefoot.experiments.processes import run_all
 from surefoot.figures import cliff as figure
+from surefoot.runs.log import read_metrics
 from surefoot.statistics import Estimate, fraction_estimate, mean_estimate
-from surefoot.training import compiled
-from surefoot.training.evaluation import Inspect, make_inspector
+from surefoot.sweeps.plan import PlannedRun
 from surefoot.types import UserError
 
 LOOK_EVERY = 100
@@ -36,6 +32,9 @@ LATE = 2_000
 """The last steps, in which habits show."""
 EARLY = (500, 2_000)
 """The first steps of learning."""
+
+PATHS = ("none", "risky", "safe")
+"""Ways to the goal, by their numbers in the log."""
 
 RISKY = np.full((15, 2, 5), windy_cliff.RIGHT)
 SAFE = RISKY.copy()
@@ -54,8 +53,6 @@ class Config(Settings):
     """Where the paper and its released code differ: whose way."""
     exploration: float = 4.0
     """Factor of the epistemic variance in Thompson sampling (beta): as in the code, the paper has none."""
-    jobs: int | None = None
-    """Processes at once; by default one per core."""
 
     def __post_init__(self) -> None:
         """Validate."""
@@ -83,7 +80,7 @@ def settings_of(label: str, preset: str, exploration: float) -> qrdqn.Config | u
     """An agent's settings; all differ in action selection only."""
     if label == QR_DQN:
         chosen: dict[str, Any] = qrdqn.RELEASED if preset == "released" else {}
-        return qrdqn.Config(**LEARNING, **chosen, final_epsilon=0.05, final_epsilon_step=2_000)
+        return qrdqn.Config(**{**LEARNING, **chosen}, final_epsilon=0.05, final_epsilon_step=2_000)
     chosen = uadqn.RELEASED if preset == "released" else {}
     neutral = uadqn.Config(**LEARNING, **chosen, exploration=exploration)
     return {
@@ -93,70 +90,63 @@ def settings_of(label: str, preset: str, exploration: float) -> qrdqn.Config | u
     }[label]
 
 
-class Task(NamedTuple):
-    """One run."""
-
-    label: str
-    seed: int
-    steps: int
-    preset: str
-    exploration: float
-
-
-@lru_cache
-def _prepare(label: str, preset: str, exploration: float) -> tuple[compiled.Driver, Inspect]:
-    """The programs of one agent, compiled once per process."""
-    settings = settings_of(label, preset, exploration)
-    make: Any = qrdqn.make if isinstance(settings, qrdqn.Config) else uadqn.make
-    environment = windy_cliff.make()
-    (inputs,) = environment.observation_space.shape
-    agent = make(settings, mlp_architecture(inputs, (100, 100)), int(environment.action_space.n))
-    return compiled.make(agent, environment, settings), make_inspector(agent)
+def planned(config: Config, label: str, seed: int) -> PlannedRun:
+    """One run of the command, looked at every so often."""
+    settings = settings_of(label, config.preset, config.exploration)
+    run = {
+        "env": "surefoot/WindyCliff-v0",
+        "agent": "qrdqn" if isinstance(settings, qrdqn.Config) else "uadqn",
+        "network": "mlp:100,100",
+        "seed": seed,
+        "eval_every": 0,
+        "log_every": LOOK_EVERY,
+        "probe": f"{look.__module__}:{look.__name__}",
+    }
+    words = [label.lower().replace(" ", "-"), config.preset, f"beta{config.exploration:g}", f"seed{seed}"]
+    return PlannedRun(name="-".join(words), steps=config.steps, settings={**run, **asdict(settings)})
 
 
-def train(task: Task) -> Table:
-    """One run, looked at every so often: falls so far, beliefs at the start, the path it would take."""
-    driver, inspect = _prepare(task.label, task.preset, task.exploration)
+def look(model: Any) -> dict[str, float]:
+    """Beliefs at the start, and the path that the agent would take."""
     everywhere = windy_cliff.observations()
     shape, flat = everywhere.shape[:-1], everywhere.reshape(-1, everywhere.shape[-1])
-    state = driver.init(jax.random.key(task.seed))
-    falls = {"wind": 0, "step": 0}
-    rows: list[dict[str, Any]] = []
-    for start in range(0, task.steps, LOOK_EVERY):
-        count = min(LOOK_EVERY, task.steps - start)
-        state, record, _ = driver.advance(state, count)
-        for cause in falls:
-            code = windy_cliff.FALL_CAUSES.index(cause)
-            falls[cause] += int(np.sum(record.info["fall_cause"] == code))
-        beliefs, actions = inspect(state.run.learner.params, jnp.asarray(flat), jax.random.key(0))
-        aleatoric = np.asarray(beliefs.aleatoric).reshape(*shape, -1)[0, 1, 0]
-        rows.append(
-            {
-                "agent": task.label,
-                "seed": task.seed,
-                "step": start + count,
-                "wind_falls": falls["wind"],
-                "step_falls": falls["step"],
-                "path": windy_cliff.path_kind(np.asarray(actions).reshape(shape)),
-                "aleatoric_right": aleatoric[windy_cliff.RIGHT],
-                "aleatoric_up": aleatoric[windy_cliff.UP],
-            }
-        )
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    aleatoric = np.asarray(model.beliefs(flat).aleatoric).reshape(*shape, -1)[0, 1, 0]
+    actions = np.asarray(model.predict(flat)[0]).reshape(shape)
+    return {
+        "cliff/path": PATHS.index(windy_cliff.path_kind(actions)),
+        "cliff/aleatoric_right": aleatoric[windy_cliff.RIGHT],
+        "cliff/aleatoric_up": aleatoric[windy_cliff.UP],
+    }
 
 
-def run(config: Config, advance: Advance) -> Outcome:
-    """Train every agent with every seed, spread over processes, then judge and draw."""
-    tasks = [
-        Task(label, seed, config.steps, config.preset, config.exploration)
-        for label in LABELS
-        for seed in range(config.seeds)
-    ]
-    found: dict[Task, Table] = {}
-    for task, table in run_all(train, tasks, config.jobs):
-        found[task] = table
-        advance(1 / len(tasks))
-    table = stack_tables([found[task] for task in tasks])
+def table_of(path: Path, label: str, seed: int, steps: int) -> Table:
+    """What a run's log says: falls so far, beliefs at the start, the path it would take."""
+    lines = [line for line in read_metrics(path) if line["step"] <= steps]
+    falls = np.array([line["info/fell"] for line in lines], int)
+    blown = np.array([line["info/blown_off"] for line in lines], int)
+    return {
+        "agent": np.full(len(lines), label),
+        "seed": np.full(len(lines), seed),
+        "step": np.array([line["step"] for line in lines]),
+        "wind_falls": blown,
+        "step_falls": falls - blown,
+        "path": np.array([PATHS[int(line["cliff/path"])] for line in lines]),
+        "aleatoric_right": np.array([line["cliff/aleatoric_right"] for line in lines]),
+        "aleatoric_up": np.array([line["cliff/aleatoric_up"] for line in lines]),
+    }
+
+
+def run(config: Config, sweep: Sweep) -> Outcome:
+    """Train every agent with every seed, then judge and draw."""
+    plan = {(label, seed): planned(config, label, seed) for seed in range(config.seeds) for label in LABELS}
+    paths = sweep(list(plan.values()))
+    table = stack_tables(
+        [
+            table_of(paths[plan[label, seed].name], label, seed, config.steps)
+            for label in LABELS
+            for seed in range(config.seeds)
+        ]
+    )
     return Outcome(claims(table), {"data": table}, figure.draw(table, config.preset))
 
 
@@ -306,7 +296,7 @@ def claims(table: Table) -> list[Claim]:
     ]
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = SweptExperiment(
     name="cliff",
     title="Figure 2: safe learning on the windy cliff",
     intervals="95 % over seeds",

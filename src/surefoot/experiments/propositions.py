@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.claims import Claim, Criterion, above, below, between, claim, recovers
-from surefoot.experiments.base import Advance, Experiment, Outcome, Settings, Table, require_at_least
+from surefoot.experiments.base import Advance, DirectExperiment, Outcome, Settings, Table, require_at_least
 from surefoot.experiments.normal_posterior import NormalPosterior, correlated, posterior_after
 from surefoot.experiments.simulation import Case, Moments, Simulation, simulate
 from surefoot.figures import propositions as figure
@@ -326,7 +326,7 @@ def claims(simulations: Sequence[Simulation]) -> list[Claim]:
     ]
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = DirectExperiment(
     name="propositions",
     title="Propositions 2.1, 2.2 and 2.3 against closed-form posteriors",
     intervals="4 standard errors either side",

@@ -34,6 +34,24 @@ def choose_directory(experiment: Experiment, out: Path | None, *, overwrite: boo
         raise UserError(
             f"--out: {out} already holds {', '.join(taken)}, accepted: another directory, or --overwrite"
         )
+    return _writable(out)
+
+
+def continued_directory(experiment: Experiment, out: Path | None, *, overwrite: bool) -> Path:
+    """The directory of an experiment's runs, new or of an earlier go; conclusions are drawn anew."""
+    out = out or HOME / experiment.name
+    summary = out / SUMMARY
+    if summary.exists() and not overwrite:
+        try:
+            found = json.loads(summary.read_text())["experiment"]
+        except (OSError, ValueError, KeyError, TypeError):
+            found = "something else"
+        if found != experiment.name:
+            raise UserError(f"--out: {out} holds {found}, accepted: another directory, or --overwrite")
+    return _writable(out)
+
+
+def _writable(out: Path) -> Path:
     try:
         out.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=out):

@@ -17,7 +17,7 @@ from surefoot import estimators
 from surefoot.claims import Claim, above, below, between, claim
 from surefoot.experiments.base import (
     Advance,
-    Experiment,
+    DirectExperiment,
     Outcome,
     Settings,
     Table,
@@ -193,7 +193,7 @@ def claims(table: Table) -> list[Claim]:
     ]
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = DirectExperiment(
     name="toy",
     title="Figure 1: both uncertainties on a toy regression",
     intervals="95 % over seeds",

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from surefoot.claims import Claim, above, below, between, claim
 from surefoot.experiments.base import (
     Advance,
-    Experiment,
+    DirectExperiment,
     Outcome,
     Settings,
     Table,
@@ -226,7 +226,7 @@ def claims(by_width: Table) -> list[Claim]:
     ]
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = DirectExperiment(
     name="widths",
     title="Appendix figure: one network with many outputs against an ensemble",
     intervals="95 % over seeds",

@@ -1,6 +1,14 @@
 """The cores of this machine, and keeping to one of them."""
 
 import os
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from surefoot.types import UserError
 
 
 def available_cores() -> list[int]:
@@ -13,4 +21,27 @@ def available_cores() -> list[int]:
 def pin_to(core: int) -> None:
     """Keep this process, and the threads that it starts from now on, on one core, where that can be told."""
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {core})
+        try:
+            os.sched_setaffinity(0, {core})
+        except (OSError, OverflowError):
+            accepted = ", ".join(map(str, available_cores()))
+            raise UserError(f"--core: got {core}, accepted: {accepted}") from None
+
+
+@contextmanager
+def a_free_core() -> Generator[int | None]:
+    """A core that no other process of this user's holds in this way; None where all are held."""
+    home = Path(tempfile.gettempdir()) / f"surefoot-cores-{os.getuid()}"
+    home.mkdir(mode=0o700, exist_ok=True)
+    for core in available_cores():
+        lock = FileLock(home / f"{core}.lock", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            continue
+        try:
+            yield core
+        finally:
+            lock.release()
+        return
+    yield None

@@ -86,6 +86,17 @@ def hold(directory: Path) -> FileLock:
     return lock
 
 
+def is_held(directory: Path) -> bool:
+    """Whether someone writes to a run's directory now."""
+    if not (directory / LOCK).exists():
+        return False
+    try:
+        hold(directory).release()
+    except UserError:
+        return True
+    return False
+
+
 def _holder(directory: Path) -> str:
     try:
         return (directory / HOLDER).read_text() or "another process"

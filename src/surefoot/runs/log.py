@@ -240,6 +240,17 @@ def read_metrics(directory: Path) -> list[dict[str, float]]:
     return _read_json_lines(directory / METRICS)
 
 
+def latest(directory: Path) -> dict[str, float]:
+    """What a run logged last, speed and all; empty before it did. Only the files' ends are read."""
+    found: dict[str, float] = {}
+    for name in (METRICS, TIMING):
+        with suppress(OSError), (directory / name).open("rb") as file:
+            file.seek(max(file.seek(0, os.SEEK_END) - TAIL, 0))
+            for line in _parsed(file.read().decode(errors="replace"))[-1:]:
+                found |= line
+    return found
+
+
 def _read_json_lines(path: Path) -> list[dict[str, float]]:
     return _parsed(path.read_text(errors="replace") if path.exists() else "")
 

@@ -1,7 +1,7 @@
 """How long to train, and what to do on the way."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from surefoot.types import UserError, whole_number
@@ -20,6 +20,8 @@ class Plan:
     eval_episodes: int
     checkpoint_every: int
     if_disk_full: str
+    probe: str | None = None
+    """Name of a function that looks at the model for the log."""
 
     def __post_init__(self) -> None:
         """Validate."""
@@ -35,7 +37,8 @@ class Plan:
     def from_json(cls, config: Mapping[str, Any]) -> "Plan":
         """The plan in a run's configuration."""
         try:
-            return cls(**{field.name: config[field.name] for field in fields(cls)})
+            given = [field for field in fields(cls) if field.name in config or field.default is MISSING]
+            return cls(**{field.name: config[field.name] for field in given})
         except (KeyError, TypeError) as error:
             raise UserError(f"config.json: damaged ({type(error).__name__}: {error})") from error
 

@@ -50,10 +50,12 @@ class Session:
         home: Path | None,
         judge: CheckedEnvironment | None,
         actor: Callable[[], Act],
+        look: Callable[[], Scalars],
         listeners: Sequence[Listener],
     ) -> None:
         self._trainer, self._blueprint, self._plan, self._recorder = trainer, blueprint, plan, recorder
-        self._home, self._judge, self._actor, self._listeners = home, judge, actor, listeners
+        self._home, self._judge, self._actor, self._look = home, judge, actor, look
+        self._listeners = listeners
 
     def run(self, stop: Stop) -> FaultyEnvironmentError | None:
         """Train; what the environment did wrong, if it did."""
@@ -101,7 +103,7 @@ class Session:
         trainer, plan, scalars = self._trainer, self._plan, dict[str, float]()
         step = trainer.step
         if step % plan.log_every == 0:
-            scalars |= trainer.scalars()
+            scalars |= self._scalars()
         if self._judge is not None and plan.eval_every and step % plan.eval_every == 0:
             number, seed = step // plan.eval_every, self._blueprint.seed
             found = evaluate(
@@ -127,9 +129,13 @@ class Session:
         step = self._trainer.step
         if self._trainer.settled < step:
             # Not part of what a longer run would have logged: it comes after the checkpoint.
-            self._tell(self._trainer.scalars())
+            self._tell(self._scalars())
         elif step % self._plan.log_every:
-            self._recorder.show(step, self._trainer.scalars())
+            self._recorder.show(step, self._scalars())
+
+    def _scalars(self) -> dict[str, float]:
+        """What there is to log of the run, and of what a user looks at."""
+        return {**self._trainer.scalars(), **self._look()}
 
     def _tell(self, scalars: Scalars) -> bool:
         """Pass scalars on; whether all who listen want to go on."""

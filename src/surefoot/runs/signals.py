@@ -1,5 +1,6 @@
 """Signals: the first asks to stop in order, the second stops at once."""
 
+import os
 import signal
 import threading
 from collections.abc import Generator
@@ -42,6 +43,17 @@ def stop_in_order() -> Generator[Request]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def stop_when_left_alone() -> None:
+    """Ask this process to stop in order when nobody holds the other end of its standard input any more."""
+
+    def watch() -> None:
+        while os.read(0, 1):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def pass_on(request: Request) -> None:

@@ -1,0 +1,90 @@
+"""Figure 3: learning curves on MinAtar, a panel a game."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from surefoot.figures.style import (
+    ALEATORIC,
+    BIASED,
+    EPISTEMIC,
+    TOTAL,
+    count_of_seeds,
+    line_with_band,
+    per_seed,
+    styled,
+)
+from surefoot.statistics import mean_estimate
+
+AGENTS = {
+    "dqn": ("DQN", BIASED),
+    "bootstrapped": ("Bootstrapped DQN", TOTAL),
+    "qrdqn": ("QR-DQN", EPISTEMIC),
+    "uadqn": ("UA-DQN", ALEATORIC),
+}
+PANELS_A_ROW = 3
+
+
+@styled
+def draw(table: Mapping[str, NDArray[Any]], published: Mapping[str, NDArray[Any]], preset: str) -> Figure:
+    """Mean returns of training episodes; dashed, where it exists, the one seed that was published."""
+    games = list(dict.fromkeys(table["game"].tolist()))
+    columns = min(PANELS_A_ROW, len(games))
+    rows = -(-len(games) // columns)
+    figure = Figure(figsize=(max(4.2 * columns, 5.5), 3.2 * rows + 0.9))
+    panels: Any = figure.subplots(rows, columns, squeeze=False).flat
+    for axes, game in zip(panels, games, strict=False):
+        _draw_game(axes, _part(table, "game", game), _part(published, "game", game))
+        axes.set_title(game.replace("_", " ").capitalize())
+    for axes in list(panels)[len(games) :]:
+        axes.axis("off")
+    shown: dict[str, Any] = {}
+    for axes in figure.axes:
+        handles, labels = axes.get_legend_handles_labels()
+        shown |= dict(zip(labels, handles, strict=True))
+    figure.legend(list(shown.values()), list(shown), loc="outside lower center", ncols=min(len(shown), 5))
+    figure.suptitle(
+        f"Returns of training episodes, {count_of_seeds(table)}, preset: {preset}", x=0.01, ha="left"
+    )
+    return figure
+
+
+def _draw_game(axes: Axes, table: Mapping[str, NDArray[Any]], published: Mapping[str, NDArray[Any]]) -> None:
+    last = table["step"].max()
+    for agent, (name, color) in AGENTS.items():
+        curves = _part(table, "agent", agent)
+        if len(curves["step"]):
+            _draw_agent(axes, curves, name, color)
+            theirs = _part(published, "agent", agent)
+            inside = theirs["step"] <= last
+            if inside.sum() > 1:
+                axes.plot(
+                    theirs["step"][inside],
+                    theirs["mean_return"][inside],
+                    color=color,
+                    linewidth=0.9,
+                    linestyle="--",
+                    label=f"{name}, published (1 seed)",
+                )
+    axes.set(xlabel="step", ylabel="return", xlim=(0, last), ylim=(0, None))
+    axes.ticklabel_format(axis="x", style="sci", scilimits=(0, 5), useMathText=True)
+
+
+def _draw_agent(axes: Axes, curves: Mapping[str, NDArray[Any]], name: str, color: str) -> None:
+    step = np.unique(curves["step"])
+    values = per_seed(curves["mean_return"], curves["seed"])  # [seed, window]
+    known = [column[~np.isnan(column)] for column in values.T]
+    seen = np.array([len(each) > 0 for each in known])
+    estimates = [mean_estimate(each) for each in known if len(each)]
+    mean = np.array([each.measured for each in estimates])
+    ends = np.array([each.interval or (each.measured, each.measured) for each in estimates]).reshape(-1, 2)
+    line_with_band(axes, step[seen], mean, ends[:, 0], ends[:, 1], color=color, label=name)
+
+
+def _part(table: Mapping[str, NDArray[Any]], column: str, value: str) -> dict[str, NDArray[Any]]:
+    rows = table[column] == value
+    return {name: values[rows] for name, values in table.items()}

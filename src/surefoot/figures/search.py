@@ -1,0 +1,45 @@
+"""The appendix's search: scores by setting."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from surefoot.figures.style import ALEATORIC, EPISTEMIC, INK, count_of_seeds, styled
+
+
+@styled
+def draw(table: Mapping[str, NDArray[Any]]) -> Figure:
+    """A dot a run, a bar at the mean; left QR-DQN by epsilon and Adam, right UA-DQN by beta."""
+    figure = Figure(figsize=(11, 4.4))
+    left, right = figure.subplots(1, 2, width_ratios=(3, 1), sharey=True)
+    quantile, aware = table["agent"] == "qrdqn", table["agent"] == "uadqn"
+    names = np.array(
+        [
+            f"{final:g}\n{rate:g}\n{adam:.2g}"
+            for final, rate, adam in zip(
+                table["final_epsilon"], table["learning_rate"], table["adam_epsilon"], strict=True
+            )
+        ]
+    )
+    _strip(left, names[quantile], table["score"][quantile], EPISTEMIC)
+    left.set(ylabel="score", xlabel="final epsilon; Adam's rate; Adam's epsilon")
+    left.set_title("QR-DQN")
+    betas = np.array([f"{beta:g}" for beta in table["exploration"]])
+    _strip(right, betas[aware], table["score"][aware], ALEATORIC)
+    right.set(xlabel="beta", ylim=(0, None))
+    right.set_title("UA-DQN")
+    figure.suptitle(f"Return at the end of training on Breakout, {count_of_seeds(table)}", x=0.01, ha="left")
+    return figure
+
+
+def _strip(axes: Axes, names: NDArray[Any], scores: NDArray[Any], color: str) -> None:
+    kinds = sorted(set(names.tolist()), key=lambda name: [float(part) for part in name.split("\n")])
+    for place, kind in enumerate(kinds):
+        values = scores[names == kind]
+        axes.plot(np.full(len(values), place), values, "o", color=color, alpha=0.6, markersize=5)
+        axes.hlines(np.nanmean(values), place - 0.3, place + 0.3, color=INK, linewidth=1.5)
+    axes.set_xticks(range(len(kinds)), kinds, fontsize=8)

@@ -1,0 +1,68 @@
+"""Scores of many runs: hand-computed cases."""
+
+import numpy as np
+import pytest
+
+from surefoot import statistics
+from surefoot.statistics import (
+    bootstrap_estimate,
+    interquartile_mean,
+    interquartile_mean_over,
+    probability_of_improvement,
+    window_means,
+)
+
+
+def test_the_interquartile_mean_is_that_of_the_middle_half():
+    assert interquartile_mean([1, 2, 3, 4, 5, 6, 7, 1_000]) == pytest.approx((3 + 4 + 5 + 6) / 4)
+    assert interquartile_mean([[5.0, 7.0], [6.0, 8.0]]) == pytest.approx((6 + 7) / 2)
+    assert interquartile_mean([3.0]) == 3
+
+
+def test_tasks_may_have_different_numbers_of_runs():
+    strata = [np.array([0.0, 1.0, 2.0]), np.array([3.0]), np.array([4.0, 5.0, 6.0, 100.0])]
+    assert interquartile_mean_over(strata) == pytest.approx((2 + 3 + 4 + 5) / 4)
+
+
+def test_probability_of_improvement_counts_pairs_task_by_task():
+    # Task 1: of the pairs (1,0) (1,2) (3,0) (3,2) three are won. Task 2: one tie, one loss.
+    ours = [np.array([1.0, 3.0]), np.array([5.0])]
+    theirs = [np.array([0.0, 2.0]), np.array([5.0, 6.0])]
+    assert probability_of_improvement(ours, theirs) == pytest.approx((3 / 4 + 1 / 4) / 2)
+    assert probability_of_improvement(theirs, ours) == pytest.approx(1 - (3 / 4 + 1 / 4) / 2)
+    assert probability_of_improvement(ours, ours) == pytest.approx(0.5)
+
+
+def test_a_bootstrap_draws_within_each_task_only():
+    # The tasks differ by a hundred, their runs hardly: drawn across tasks, the mean would vary by tens.
+    strata = [np.array([0.0, 0.1, 0.2]), np.array([100.0, 100.1, 100.2])]
+    found = bootstrap_estimate(lambda s: float(np.mean(np.concatenate(s))), strata)
+    assert found.measured == pytest.approx(50.1)
+    assert found.interval[0] >= 50.0
+    assert found.interval[1] <= 50.2
+
+
+def test_a_bootstrap_interval_covers_the_mean_as_often_as_it_says():
+    rng, covered, trials = np.random.default_rng(0), 0, 300
+    for trial in range(trials):
+        values = [rng.normal(size=30), rng.normal(size=30)]
+        _, (low, high) = bootstrap_estimate(lambda s: float(np.mean(np.concatenate(s))), values, seed=trial)
+        covered += low <= 0 <= high
+    error = np.sqrt(0.95 * 0.05 / trials)
+    assert abs(covered / trials - 0.95) < 4 * error + 0.01  # Percentiles of 60 values are a little narrow.
+
+
+def test_a_bootstrap_is_the_same_for_the_same_seed_and_needs_two_runs():
+    strata = [np.arange(5.0), np.arange(3.0)]
+    assert bootstrap_estimate(interquartile_mean_over, strata, seed=3) == bootstrap_estimate(
+        interquartile_mean_over, strata, seed=3
+    )
+    assert bootstrap_estimate(interquartile_mean_over, [np.arange(5.0), np.array([1.0])]).interval is None
+
+
+def test_windows_end_with_their_step_and_are_empty_where_nothing_happened():
+    steps, values = np.array([1, 10, 11, 30, 31]), np.array([1.0, 3.0, 5.0, 7.0, 99.0])
+    found = window_means(steps, values, np.array([10, 20, 30]))
+    np.testing.assert_allclose(found, [2, 5, 7])
+    np.testing.assert_array_equal(window_means(np.array([25]), np.array([1.0]), np.array([10, 20])), np.nan)
+    assert statistics.RESAMPLES >= 1_000
