@@ -129,6 +129,12 @@ def disturb(game, rng, reference, state):
         }
         for sub in reference.env.e_subs:
             sub[4] = int(rng.integers(0, 3))
+        if reference.env.e_subs and rng.random() < 0.5:
+            # About to meet a bullet as it moves, its own shot due.
+            sub = reference.env.e_subs[0]
+            sub[3] = sub[4] = 0
+            place = sub[0] + (2 if sub[2] else -2)
+            reference.env.f_bullets = [[place, sub[1], not sub[2]]] if 0 <= place <= 9 else []
     if game == "asterix":
         changed = {"spawn_speed": int(rng.integers(1, 4)), "ramp_timer": int(rng.integers(0, 3))}
     if game == "space_invaders":
