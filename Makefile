@@ -6,7 +6,7 @@ BIN := .venv/bin
 PINS := constraints.txt pyproject.toml
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup demo test test-parity soak bench check format clean
+.PHONY: setup demo test test-parity test-ray soak bench check format clean
 
 setup: .venv/installed-dev
 
@@ -14,10 +14,13 @@ demo: .venv/installed
 	$(BIN)/surefoot reproduce cliff --seeds 4
 
 test: .venv/installed-dev
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore tests/parity
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore tests/parity --ignore tests/ray
 
 test-parity: .venv/installed-parity
 	XLA_FLAGS= $(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/parity
+
+test-ray: .venv/installed-ray
+	$(BIN)/python -m pytest tests/ray
 
 soak: .venv/installed-dev
 	SUREFOOT_SOAK=1 $(BIN)/python -m pytest -m "slow or not slow" --numprocesses auto --dist worksteal tests/faults
@@ -54,6 +57,10 @@ clean:
 
 .venv/installed-parity: .venv/installed-dev
 	$(INSTALL) --editable '.[dev,minatar,parity]'
+	@touch $@
+
+.venv/installed-ray: .venv/installed-dev
+	$(INSTALL) --editable '.[dev,minatar,ray]'
 	@touch $@
 
 .venv/installed-bench: $(PINS) | .venv/bin/python

@@ -12,6 +12,9 @@ from surefoot.sweeps.local import start_attached
 from surefoot.sweeps.schedule import SIGNALLED
 from surefoot.types import UserError, one_line, whole_number
 
+LOOPBACK_ONLY = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""At 0, everywhere as on those systems: a cluster that is started here is for this machine alone."""
+
 
 def carry_out_task(words: str, log: str) -> str:
     """On a node of the cluster: the command as a process, pinned to a core that is free there.
@@ -65,11 +68,13 @@ class RayEngine:
         # Read when it is imported, and by the nodes that it starts.
         os.environ.setdefault("RAY_AUTH_MODE", "token")
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        if address is None:
+            os.environ[LOOPBACK_ONLY] = "0"
         try:
             self._ray: Any = import_module("ray")
         except ImportError:
             raise UserError("--engine: ray is not installed, accepted: pip install 'surefoot[ray]'") from None
-        here = {} if address else {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+        here = {} if address else {"include_dashboard": False}
         try:
             self._ray.init(address=address or "local", log_to_driver=False, logging_level="ERROR", **here)
         except Exception as error:
