@@ -181,7 +181,7 @@ def test_trouble_in_mid_run_is_one_line_and_nothing_is_lost(run, here, trouble):
         (["train", "--env", "CartPole-v1", "--steps", "0"], ["--steps: got 0", "whole numbers from 1"]),
         (["train", "--env", "CartPole-v1", "--steps", "-5"], ["--steps: got -5", "whole numbers from 1"]),
         (["train", "--env", "CartPole-v1", "--steps", "many"], ["--steps", "many"]),
-        (["train", "--env", "CartPole-v1", "--eval-every", "0"], ["--eval-every: got 0"]),
+        (["train", "--env", "CartPole-v1", "--eval-every", "-1"], ["--eval-every: got -1"]),
         (
             ["train", "--env", "CartPole-v1", "--env-kwargs", "size=8"],
             ["--env-kwargs: got size=8", "a JSON object"],

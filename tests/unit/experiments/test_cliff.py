@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from surefoot import cli
 from surefoot.claims import Verdict
 from surefoot.envs import windy_cliff
 from surefoot.experiments import cliff
@@ -92,6 +93,21 @@ def test_a_path_is_settled_from_the_first_look_after_which_it_never_leaves():
     assert settled[:3].tolist() == [100, 5_100, 10_000]
 
 
+@pytest.mark.parametrize("preset", ["paper", "released"])
+@pytest.mark.parametrize("label", cliff.LABELS)
+def test_a_planned_run_has_the_experiments_settings_as_the_command_reads_them(label, preset):
+    run = cliff.planned(cliff.Config(preset=preset), label, 3)
+    wanted = cliff.settings_of(label, preset, 4.0)
+    arguments = ["train", *run.arguments(), "--steps", str(run.steps)]
+    seen = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("surefoot.cli.train.train", lambda what, settings: seen.append((what, settings)) or 0)
+        assert cli.run(arguments) == 0
+    ((what, settings),) = seen
+    assert settings == wanted
+    assert (what.seed, what.steps, what.network, what.eval_every) == (3, 10_000, "mlp:100,100", 0)
+
+
 def test_presets_differ_where_the_paper_and_its_code_do():
     paper, released = (cliff.settings_of(cliff.VARIANT_2, preset, 4.0) for preset in ("paper", "released"))
     assert (paper.levels, paper.aleatoric, paper.prior_scale) == ("paper", "unbiased", "weights")
@@ -131,10 +147,8 @@ def test_the_papers_levels_bias_bootstrapped_returns_and_midpoints_do_not():
     assert (mean, sd) == pytest.approx((exact.mean[0, 1, 0], exact.sd[0, 1, 0]), abs=0.05)
 
 
-def test_a_short_run_gives_a_table_and_a_figure():
-    done = []
-    outcome = cliff.run(cliff.Config(seeds=1, steps=650, jobs=1), done.append)
-    assert sum(done) == pytest.approx(1)
+def test_a_short_run_gives_a_table_and_a_figure(sweep):
+    outcome = cliff.run(cliff.Config(seeds=1, steps=650), sweep)
     table = outcome.tables["data"]
     assert len(table["step"]) == 4 * 7
     assert table["step"].reshape(4, 7)[0].tolist() == [100, 200, 300, 400, 500, 600, 650]

@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 
 from surefoot.claims import Verdict, above, claim
 from surefoot.experiments import report
-from surefoot.experiments.base import Experiment, Outcome, Settings, judged
+from surefoot.experiments.base import DirectExperiment, Outcome, Settings, judged
 from surefoot.types import UserError
 
 SETTINGS = Settings(seeds=1, steps=1)
 OUTCOME = Outcome([], {"data": {"x": np.array([1.5, 2.0]), "kind": np.array(["a", "b,c"])}}, Figure())
-EXPERIMENT = Experiment(
+EXPERIMENT = DirectExperiment(
     name="made-up", title="", intervals="", tables=("data",), config=Settings, run=lambda *_: OUTCOME
 )
 

@@ -1,0 +1,43 @@
+"""A sweep in this process, for experiments whose work is runs of the command."""
+
+import pytest
+
+from surefoot import cli
+from surefoot.sweeps.schedule import Phase, carry_out, path_of
+
+
+class Ended:
+    def __init__(self, code):
+        self.code = code
+
+    def exit_code(self):
+        return self.code
+
+    def stop(self):
+        pass
+
+
+class InlineEngine:
+    """Runs the command right here: programs are compiled once for all runs."""
+
+    slots = 1
+
+    def start(self, arguments, log):
+        log.parent.mkdir(exist_ok=True)
+        log.touch()
+        return Ended(cli.run(arguments))
+
+    def close(self):
+        pass
+
+
+@pytest.fixture
+def sweep(tmp_path, monkeypatch):
+    monkeypatch.setattr("surefoot.sweeps.schedule.PAUSE", 0)
+
+    def run(plan):
+        ended = carry_out(plan, tmp_path / "sweep", InlineEngine())
+        assert {each.phase for each in ended} == {Phase.DONE}
+        return {each.name: path_of(tmp_path / "sweep", each) for each in plan}
+
+    return run
