@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import yaml
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 from helpers import CLIFF, assert_same_run, finished
@@ -102,3 +103,14 @@ def test_a_cluster_that_is_not_there_is_one_line(tmp_path):
     assert code == 2
     assert "--address" in err.splitlines()[-1]
     assert "Traceback" not in err
+
+
+def test_ray_accepts_the_cluster_that_the_documentation_gives():
+    from ray.autoscaler._private.util import prepare_config, validate_config
+
+    path = Path(__file__).parents[2] / "docs" / "cluster.yaml"
+    config = yaml.safe_load(path.read_text())
+    validate_config(prepare_config(config))
+    started = " ".join([*config["head_start_ray_commands"], *config["worker_start_ray_commands"]])
+    assert started.count("RAY_AUTH_MODE=token") == 2
+    assert "--include-dashboard=false" in started
