@@ -57,7 +57,7 @@ def assert_done_once_and_the_same(undisturbed, disturbed, count):
 
 
 def test_every_run_is_done_once_though_workers_are_killed(tmp_path, amount, reached):
-    count, chance, kills = amount(4, 100), random.Random(0), 0
+    count, chance, kills = amount(3, 100), random.Random(0), 0
     plan = plan_of(tmp_path, count)
     code, _, err = finished(sweep(plan, tmp_path / "undisturbed"), timeout=60 + 10 * count)
     assert code == 0, err
@@ -81,7 +81,7 @@ def test_every_run_is_done_once_though_workers_are_killed(tmp_path, amount, reac
 
 
 def test_every_run_is_done_once_though_the_sweep_is_killed(tmp_path, amount, reached):
-    count, chance = amount(4, 20), random.Random(1)
+    count, chance = amount(3, 20), random.Random(1)
     plan = plan_of(tmp_path, count)
     code, _, err = finished(sweep(plan, tmp_path / "undisturbed"), timeout=60 + 10 * count)
     assert code == 0, err

@@ -6,12 +6,15 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import EngFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from surefoot.figures.style import (
     ALEATORIC,
     BIASED,
     EPISTEMIC,
+    INK,
     TOTAL,
     count_of_seeds,
     line_with_band,
@@ -36,17 +39,18 @@ def draw(table: Mapping[str, NDArray[Any]], published: Mapping[str, NDArray[Any]
     columns = min(PANELS_A_ROW, len(games))
     rows = -(-len(games) // columns)
     figure = Figure(figsize=(max(4.2 * columns, 5.5), 3.2 * rows + 0.9))
-    panels: Any = figure.subplots(rows, columns, squeeze=False).flat
+    panels: list[Axes] = list(figure.subplots(rows, columns, squeeze=False).flat)
     for axes, game in zip(panels, games, strict=False):
         _draw_game(axes, _part(table, "game", game), _part(published, "game", game))
         axes.set_title(game.replace("_", " ").capitalize())
-    for axes in list(panels)[len(games) :]:
+    for axes in panels[len(games) :]:
         axes.axis("off")
-    shown: dict[str, Any] = {}
-    for axes in figure.axes:
-        handles, labels = axes.get_legend_handles_labels()
-        shown |= dict(zip(labels, handles, strict=True))
-    figure.legend(list(shown.values()), list(shown), loc="outside lower center", ncols=min(len(shown), 5))
+    shown = {
+        label: each for axes in panels for each, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    if any(line.get_linestyle() == "--" for axes in panels for line in axes.lines):
+        shown["published, 1 seed"] = Line2D([], [], color=INK, linewidth=0.9, linestyle="--")
+    figure.legend(list(shown.values()), list(shown), loc="outside lower center", ncols=len(shown))
     figure.suptitle(
         f"Returns of training episodes, {count_of_seeds(table)}, preset: {preset}", x=0.01, ha="left"
     )
@@ -68,10 +72,10 @@ def _draw_game(axes: Axes, table: Mapping[str, NDArray[Any]], published: Mapping
                     color=color,
                     linewidth=0.9,
                     linestyle="--",
-                    label=f"{name}, published (1 seed)",
                 )
     axes.set(xlabel="step", ylabel="return", xlim=(0, last), ylim=(0, None))
-    axes.ticklabel_format(axis="x", style="sci", scilimits=(0, 5), useMathText=True)
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
 
 
 def _draw_agent(axes: Axes, curves: Mapping[str, NDArray[Any]], name: str, color: str) -> None:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from surefoot.figures.style import ALEATORIC, EPISTEMIC, INK, count_of_seeds, styled
+from surefoot.figures.style import ALEATORIC, EPISTEMIC, INK, styled
 
 
 @styled
@@ -32,7 +32,9 @@ def draw(table: Mapping[str, NDArray[Any]]) -> Figure:
     _strip(right, betas[aware], table["score"][aware], ALEATORIC)
     right.set(xlabel="beta", ylim=(0, None))
     right.set_title("UA-DQN")
-    figure.suptitle(f"Return at the end of training on Breakout, {count_of_seeds(table)}", x=0.01, ha="left")
+    seeds = len(np.unique(table["seed"]))
+    title = f"Return at the end of training on Breakout: {seeds} seeds each, and their mean"
+    figure.suptitle(title, x=0.01, ha="left")
     return figure
 
 
