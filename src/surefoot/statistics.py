@@ -75,7 +75,12 @@ def interquartile_mean_over(strata: Strata) -> float:
 
 
 def probability_of_improvement(ours: Strata, theirs: Strata) -> float:
-    """How likely ours beats theirs on the same task, mean over tasks; a tie is half."""
+    """How likely ours beats theirs on the same task, mean over tasks; a tie is half.
+
+    NaN where a score is: a run of which nothing is known neither wins nor loses.
+    """
+    if np.isnan(np.concatenate([*ours, *theirs])).any():
+        return float("nan")
     chances = [
         np.mean((one[:, None] > other) + (one[:, None] == other) / 2)
         for one, other in zip(ours, theirs, strict=True)
@@ -91,14 +96,15 @@ def bootstrap_estimate(
     Repetitions are drawn anew within each task, so that every task keeps its weight.
     """
     value = float(statistic(*groups))
-    if any(len(scores) < 2 for strata in groups for scores in strata):
+    if np.isnan(value) or any(len(scores) < 2 for strata in groups for scores in strata):
         return Estimate(value, None)
     rng = np.random.default_rng(seed)
     drawn = [
         statistic(*([rng.choice(scores, len(scores)) for scores in strata] for strata in groups))
         for _ in range(RESAMPLES)
     ]
-    ends = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
+    # A draw may have no value, as a ratio of spreads has none where all repetitions are the same.
+    ends = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Estimate(value, (float(ends[0]), float(ends[1])))
 
 

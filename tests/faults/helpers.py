@@ -34,6 +34,7 @@ def command(*args, **environment):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
 
 

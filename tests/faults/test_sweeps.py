@@ -10,6 +10,9 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
+from surefoot.runs import directory
+from surefoot.runs.log import read_metrics
+
 sys.path.insert(0, str(Path(__file__).parent))
 from helpers import CLIFF, assert_same_run, command, finished
 
@@ -103,11 +106,15 @@ def test_an_interruption_lets_the_runs_save_and_the_same_command_goes_on(tmp_pat
     while not list((tmp_path / "sweep").glob("runs/*/metrics.jsonl")) and time.monotonic() < deadline:
         time.sleep(0.02)
     workers = workers_of(process)
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # As a terminal does.
     code, _, err = finished(process, timeout=30)
     assert code in {0, 130}
     assert "Traceback" not in err
     assert not [worker for worker in workers if Path(f"/proc/{worker}/stat").exists()]
+    for run in (tmp_path / "sweep" / "runs").iterdir():
+        logged = [line["step"] for line in read_metrics(run)]
+        saved = directory.last_checkpoint(run)
+        assert not logged or int(saved.name.removeprefix("step_")) >= logged[-1], "not all was saved"
     code, out, _ = finished(sweep(plan, tmp_path / "sweep"), timeout=90)
     assert code == 0
     assert "2 done" in out

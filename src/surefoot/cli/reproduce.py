@@ -122,7 +122,7 @@ def conclude(
     show = _claims_table if console.width >= TABLE_WIDTH else _claims_list
     console.print(show(outcome.claims))
     for path in written:
-        console.print(str(path), highlight=False, soft_wrap=True)
+        console.print(str(path), highlight=False, soft_wrap=True, markup=False)
     met = all(each.verdict == Verdict.HOLDS for each in outcome.claims)
     return CLAIM_NOT_MET if strict and not met else OK
 

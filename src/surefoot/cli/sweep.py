@@ -51,7 +51,7 @@ def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
             # A file has no width of its own; rich would take it for a narrow terminal.
             console = Console(width=None if sys.stdout.isatty() else 120)
             console.print(table_of(glances))
-            console.print(f"{home}: {counts_of(glances)}", highlight=False, soft_wrap=True)
+            console.print(f"{home}: {counts_of(glances)}", highlight=False, soft_wrap=True, markup=False)
             return OK if all(each.phase == Phase.DONE for each in ended) else RUN_FAILED
 
         return sweep
@@ -61,6 +61,8 @@ def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
 
 def engine_of(name: EngineName, jobs: int | None, address: str | None) -> Engine:
     """Who carries out runs."""
+    if address is not None and name != "ray":
+        raise UserError(f"--address: got {address} without a cluster to find there, accepted: --engine ray")
     if name == "ray":
         from surefoot.sweeps.ray import RayEngine
 

@@ -56,7 +56,8 @@ class Config(Settings):
 
     def __post_init__(self) -> None:
         """Validate."""
-        require_at_least(1, seeds=self.seeds, steps=self.steps)
+        require_at_least(1, seeds=self.seeds)
+        require_at_least(LOOK_EVERY, steps=self.steps)
         if self.exploration < 0:
             raise UserError(f"--exploration: got {self.exploration}, accepted: numbers from 0")
 
@@ -121,7 +122,7 @@ def look(model: Any) -> dict[str, float]:
 
 def table_of(path: Path, label: str, seed: int, steps: int) -> Table:
     """What a run's log says: falls so far, beliefs at the start, the path it would take."""
-    lines = [line for line in read_metrics(path) if line["step"] <= steps]
+    lines = [line for line in read_metrics(path) if line["step"] <= steps and line["step"] % LOOK_EVERY == 0]
     falls = np.array([line["info/fell"] for line in lines], int)
     blown = np.array([line["info/blown_off"] for line in lines], int)
     return {

@@ -214,7 +214,7 @@ def claims(config: Config, curves: Mapping[Cell, Table], scores: Mapping[Cell, f
 
     def strata(label: str) -> Strata:
         """Scores by game, as parts of the best agent's mean there."""
-        best = {game: max(np.mean(of(game, each)) for each in agents) for game in games}
+        best = {game: np.max([np.mean(of(game, each)) for each in agents]) for game in games}
         return [of(game, label) / (best[game] or 1) for game in games]
 
     found: list[tuple[str, str, Estimate, Any]] = []

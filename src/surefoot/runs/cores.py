@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -32,12 +32,13 @@ def pin_to(core: int) -> None:
 def a_free_core() -> Generator[int | None]:
     """A core that no other process of this user's holds in this way; None where all are held."""
     home = Path(tempfile.gettempdir()) / f"surefoot-cores-{os.getuid()}"
-    home.mkdir(mode=0o700, exist_ok=True)
+    with suppress(OSError):
+        home.mkdir(mode=0o700, exist_ok=True)
     for core in available_cores():
         lock = FileLock(home / f"{core}.lock", timeout=0)
         try:
             lock.acquire()
-        except Timeout:
+        except (Timeout, OSError):
             continue
         try:
             yield core

@@ -132,6 +132,11 @@ def last_checkpoint(directory: Path) -> Path | None:
     return next(iter(_checkpoints(directory, "step")), None)
 
 
+def step_of(checkpoint: Path) -> int:
+    """The step at which a checkpoint was made."""
+    return int(checkpoint.name.rsplit("_", 1)[-1])
+
+
 def checkpoint_path(directory: Path, kind: str, step: int) -> Path:
     """Where a checkpoint of a kind, "step" or "best", belongs."""
     return directory / CHECKPOINTS / f"{kind}_{step:09d}"

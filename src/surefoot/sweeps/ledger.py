@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,10 @@ class Ledger:
         """Take in all whole lines; what a crash left of a last one is cut off."""
         if not self._path.exists():
             return
-        data = self._path.read_bytes()
+        try:
+            data = self._path.read_bytes()
+        except OSError as error:
+            raise UserError(f"{self._path}: not readable ({error.strerror})") from error
         whole = data[: data.rfind(b"\n") + 1]
         if len(whole) < len(data):
             os.truncate(self._path, len(whole))
@@ -63,14 +66,16 @@ class Ledger:
         """Steps that a run was carried out for to their end."""
         return self._done.get(name, 0)
 
-    def plan(self, runs: Iterable[PlannedRun]) -> None:
-        """Take in a plan, or an extended one: new runs, more steps; a run's settings stay what they are."""
+    def plan(self, runs: Iterable[PlannedRun], is_begun: Callable[[PlannedRun], bool]) -> None:
+        """Take in a plan, or an extended one: new runs, more steps; a run that is begun stays what it is."""
         for run in runs:
             settings = json.loads(json.dumps(run.settings))
             known = self._settings.get(run.name)
-            if known is None:
+            if known == settings:
+                continue
+            if known is None or not is_begun(run):
                 self._write(event="planned", run=run.name, settings=settings)
-            elif known != settings:
+            else:
                 changed = sorted(
                     name for name in {*known, *settings} if known.get(name) != settings.get(name)
                 )

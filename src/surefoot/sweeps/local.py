@@ -48,11 +48,11 @@ class LocalEngine:
 
 def start_attached(arguments: list[str], log: Path) -> "subprocess.Popen[bytes]":
     """`surefoot`, to stop in order when nobody holds its standard input any more."""
-    log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as words:
         return subprocess.Popen(
             [sys.executable, "-m", "surefoot", *arguments, "--attached"],
             stdin=subprocess.PIPE,
             stdout=words,
             stderr=subprocess.STDOUT,
+            start_new_session=True,  # An interruption of this process is not theirs: they are asked once.
         )

@@ -32,6 +32,11 @@ class PlannedRun:
         if not NAME.fullmatch(self.name):
             raise UserError(f"name: got {self.name}, accepted: letters, digits and . _ = + , -")
         whole_number(f"{self.name}: steps", self.steps, 1)
+        try:
+            json.dumps(dict(self.settings), allow_nan=False)
+        except (TypeError, ValueError) as error:
+            accepted = "text, finite numbers, true and false"
+            raise UserError(f"{self.name}: {one_line(error)}, accepted: {accepted}") from error
         for name in NOT_A_RUNS_OWN:
             if name in self.settings:
                 raise UserError(f"{self.name}: {name} is the sweep's to give, accepted: other settings")
@@ -101,5 +106,5 @@ def _name(run: Mapping[str, Any], varied: Sequence[str]) -> str:
 def _filled(template: str, run: Mapping[str, Any]) -> str:
     try:
         return template.format(**run)
-    except (KeyError, IndexError, ValueError) as error:
+    except (KeyError, IndexError, ValueError, AttributeError, TypeError) as error:
         raise UserError(f"name: got {template}, accepted: text with settings in braces") from error

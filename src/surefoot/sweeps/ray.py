@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+from collections.abc import Generator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,16 @@ def carry_out_task(words: str, log: str) -> str:
             raise
 
 
+@contextmanager
+def _cluster_needed() -> Generator[None]:
+    """Say in one line that the cluster as a whole is gone."""
+    try:
+        yield
+    except Exception as error:
+        words = f"--address: the cluster is lost ({one_line(error)}); the same command goes on"
+        raise UserError(words) from error
+
+
 class RayWorker:
     """A task under way."""
 
@@ -40,7 +52,8 @@ class RayWorker:
 
     def exit_code(self) -> int | None:
         """How it ended; a worker or a node that is gone counts as killed."""
-        finished, _ = self._ray.wait([self._task], timeout=0)
+        with _cluster_needed():
+            finished, _ = self._ray.wait([self._task], timeout=0)
         if not finished:
             return None
         errors = self._ray.exceptions
@@ -66,7 +79,7 @@ class RayEngine:
     def __init__(self, address: str | None = None, jobs: int | None = None) -> None:
         self._jobs = None if jobs is None else whole_number("--jobs", jobs, 1)
         # Read when it is imported, and by the nodes that it starts.
-        os.environ.setdefault("RAY_AUTH_MODE", "token")
+        os.environ["RAY_AUTH_MODE"] = "token"
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         if address is None:
             os.environ[LOOPBACK_ONLY] = "0"
@@ -84,7 +97,8 @@ class RayEngine:
     @property
     def slots(self) -> int:
         """As many as the cluster has cores now."""
-        return self._jobs or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        with _cluster_needed():
+            return self._jobs or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def start(self, arguments: list[str], log: Path) -> RayWorker:
         """Begin wherever there is room."""

@@ -59,7 +59,7 @@ def carry_out(
     stop: Callable[[], bool] = lambda: False,
 ) -> list[Status]:
     """Run what is not done yet; how all runs ended. After a stop, those under way have saved and left."""
-    home = home.resolve()  # As workers elsewhere see it.
+    home = home.absolute()  # Workers are elsewhere.
     lock = _hold(home)
     try:
         return _Sweep(plan, home, engine).run(show, stop)
@@ -69,7 +69,8 @@ def carry_out(
 
 def _hold(home: Path) -> FileLock:
     try:
-        (home / RUNS).mkdir(parents=True, exist_ok=True)
+        for part in (RUNS, LOGS):
+            (home / part).mkdir(parents=True, exist_ok=True)
         lock = FileLock(home / LOCK, timeout=0)
         lock.acquire()
     except Timeout:
@@ -82,18 +83,21 @@ def _hold(home: Path) -> FileLock:
 class _Sweep:
     def __init__(self, plan: Sequence[PlannedRun], home: Path, engine: Engine) -> None:
         self._home, self._engine, self._ledger = home, engine, Ledger(home)
-        self._ledger.plan(plan)
+        self._ledger.plan(plan, self._is_begun)
         self._status = {run.name: Status(run, self._phase_of(run)) for run in plan}
         self._queue = deque(each.run for each in self._status.values() if each.phase == Phase.WAITING)
         self._active: list[tuple[PlannedRun, Worker]] = []
         self._deaths = dict.fromkeys(self._status, 0)
 
     def _phase_of(self, run: PlannedRun) -> Phase:
-        """What the ledger says, if the run is still there."""
-        done = self._ledger.steps_done(run.name) >= run.steps
-        return (
-            Phase.DONE if done and (path_of(self._home, run) / directory.CONFIG).exists() else Phase.WAITING
-        )
+        """What the ledger says, if the run is still there; one that went further is done as well."""
+        last = directory.last_checkpoint(path_of(self._home, run))
+        further = last is not None and directory.step_of(last) > run.steps
+        done = further or self._ledger.steps_done(run.name) >= run.steps
+        return Phase.DONE if done and self._is_begun(run) else Phase.WAITING
+
+    def _is_begun(self, run: PlannedRun) -> bool:
+        return (path_of(self._home, run) / directory.CONFIG).exists()
 
     def run(self, show: Show, stop: Callable[[], bool]) -> list[Status]:
         asked = False
@@ -120,7 +124,7 @@ class _Sweep:
                 self._queue.append(run)
                 continue
             steps = ["--steps", str(run.steps)]
-            begun = (path / directory.CONFIG).exists()
+            begun = self._is_begun(run)
             arguments = ["--resume", str(path)] if begun else [*run.arguments(), "--out", str(path)]
             worker = self._engine.start(["train", *arguments, *steps], self._log_of(run))
             self._active.append((run, worker))
@@ -138,15 +142,20 @@ class _Sweep:
             if code == 0:
                 self._ledger.done(run)
                 self._status[run.name] = Status(run, Phase.DONE)
-            elif (code < 0 or code > SIGNALLED) and self._deaths[run.name] < MOST_DEATHS:
+            elif self._may_go_on(run, code) and self._deaths[run.name] < MOST_DEATHS:
                 self._deaths[run.name] += 1
                 self._queue.append(run)
                 self._status[run.name] = Status(run, Phase.WAITING)
             else:
                 self._fail(run, code)
 
+    def _may_go_on(self, run: PlannedRun, code: int) -> bool:
+        """Whether a run was killed, or found its directory held by one that is about to leave."""
+        return code < 0 or code > SIGNALLED or directory.is_held(path_of(self._home, run))
+
     def _fail(self, run: PlannedRun, code: int) -> None:
-        said = self._log_of(run).read_text(errors="replace").strip().splitlines() or [""]
+        log = self._log_of(run)
+        said = (log.read_text(errors="replace") if log.exists() else "").strip().splitlines() or [""]
         why = said[-1].removeprefix("surefoot: ") or f"exit code {code}"
         self._ledger.failed(run, why)
         self._status[run.name] = Status(run, Phase.FAILED, why)

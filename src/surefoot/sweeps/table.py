@@ -11,6 +11,7 @@ from typing import NamedTuple
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 
 from surefoot.runs.log import latest
@@ -64,7 +65,7 @@ def table_of(glances: Sequence[Glance]) -> Table:
         words = f"[{COLORS[phase]}]{phase}[/]"
         table.add_row(run.name, f"{each.step:,}/{run.steps:,}", speed, gain, left, words)
         if why:
-            table.add_row(f"  [red]{why}[/]")
+            table.add_row(f"  [red]{escape(why)}[/]")
     return table
 
 

@@ -13,9 +13,19 @@ def a_run(name="one", steps=10, **settings):
     return PlannedRun(name=name, steps=steps, settings={"env": "X-v0", **settings})
 
 
+def begun(_):
+    return True
+
+
+def test_a_run_that_never_began_may_be_planned_anew(tmp_path):
+    Ledger(tmp_path).plan([a_run(learning_rat=1)], lambda _: False)
+    Ledger(tmp_path).plan([a_run(learning_rate=1)], lambda _: False)
+    Ledger(tmp_path).plan([a_run(learning_rate=1)], begun)
+
+
 def test_what_is_done_is_still_done_for_the_next_one(tmp_path):
     ledger = Ledger(tmp_path)
-    ledger.plan([a_run(), a_run("two")])
+    ledger.plan([a_run(), a_run("two")], begun)
     ledger.done(a_run())
     ledger.failed(a_run("two"), "why not")
     again = Ledger(tmp_path)
@@ -23,17 +33,17 @@ def test_what_is_done_is_still_done_for_the_next_one(tmp_path):
 
 
 def test_a_plan_can_grow_but_a_run_stays_what_it_is(tmp_path):
-    Ledger(tmp_path).plan([a_run(seed=1)])
+    Ledger(tmp_path).plan([a_run(seed=1)], begun)
     ledger = Ledger(tmp_path)
-    ledger.plan([a_run(steps=99, seed=1), a_run("two")])
+    ledger.plan([a_run(steps=99, seed=1), a_run("two")], begun)
     with pytest.raises(UserError, match="one: discount, seed is not what this sweep began with"):
-        ledger.plan([a_run(seed=2, discount=0.9)])
+        ledger.plan([a_run(seed=2, discount=0.9)], begun)
     assert len((tmp_path / LEDGER).read_text().splitlines()) == 2
 
 
 def test_a_torn_last_line_is_cut_off_wherever_it_tore(tmp_path):
     ledger = Ledger(tmp_path)
-    ledger.plan([a_run()])
+    ledger.plan([a_run()], begun)
     whole = (tmp_path / LEDGER).read_bytes()
     ledger.done(a_run())
     longer = (tmp_path / LEDGER).read_bytes()

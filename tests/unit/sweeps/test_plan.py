@@ -67,6 +67,9 @@ def test_names_can_be_given(tmp_path):
         ("[[runs]]\nenv = 'X-v0'\nsteps = 1\nname = '{nothing}'", "accepted: text with settings"),
         ("[[runs]]\nenv = 'X-v0'\nsteps = 1\nname = 'same'\nseed = [0, 1]", "2 runs are called same"),
         ("[[runs]]\nenv = 'X-v0'\nsteps = 1\nseed = []", "no runs"),
+        ("[[runs]]\nenv = 'X-v0'\nsteps = 1\nname = '{seed.x}'\nseed = 1", "accepted: text with settings"),
+        ("[[runs]]\nenv = 'X-v0'\nsteps = 1\nseed = 2020-01-01", "accepted: text, finite numbers"),
+        ("[[runs]]\nenv = 'X-v0'\nsteps = 1\ndiscount = nan", "accepted: text, finite numbers"),
     ],
 )
 def test_what_is_no_plan_is_refused_in_one_line(tmp_path, text, words):
