@@ -68,8 +68,9 @@ def test_every_run_is_done_once_though_workers_are_killed(tmp_path, amount, reac
     seen: dict[int, float] = {}
     while process.poll() is None:
         for worker in workers_of(process):
-            # At some moment between its start and its end, or not at all.
-            moment = seen.setdefault(worker, time.monotonic() + chance.uniform(0, 8))
+            # Every second one as it starts, the others at some moment later, if they have not ended by then.
+            wait = chance.uniform(2, 6) if len(seen) % 2 else chance.uniform(0, 1)
+            moment = seen.setdefault(worker, time.monotonic() + wait)
             if time.monotonic() > moment and kills < 2 * count:
                 seen[worker] = float("inf")
                 kills += 1
