@@ -66,7 +66,9 @@ def fraction_estimate(happened: NDArray[Any], confidence: float = 0.95) -> Estim
 
 def interquartile_mean(values: Any) -> float:
     """Mean of the middle half: steadier than a median, and deaf to a few lucky seeds."""
-    return float(stats.trim_mean(np.ravel(values), 0.25))
+    ordered = np.sort(np.ravel(values))
+    cut = len(ordered) // 4
+    return float(ordered[cut : len(ordered) - cut].mean())
 
 
 def interquartile_mean_over(strata: Strata) -> float:
@@ -99,10 +101,11 @@ def bootstrap_estimate(
     if np.isnan(value) or any(len(scores) < 2 for strata in groups for scores in strata):
         return Estimate(value, None)
     rng = np.random.default_rng(seed)
-    drawn = [
-        statistic(*([rng.choice(scores, len(scores)) for scores in strata] for strata in groups))
-        for _ in range(RESAMPLES)
+    resampled = [
+        [scores[rng.integers(len(scores), size=(RESAMPLES, len(scores)))] for scores in strata]
+        for strata in groups
     ]
+    drawn = [statistic(*([each[i] for each in strata] for strata in resampled)) for i in range(RESAMPLES)]
     # A draw may have no value, as a ratio of spreads has none where all repetitions are the same.
     ends = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Estimate(value, (float(ends[0]), float(ends[1])))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from surefoot import statistics
 from surefoot.statistics import (
@@ -17,6 +18,9 @@ def test_the_interquartile_mean_is_that_of_the_middle_half():
     assert interquartile_mean([1, 2, 3, 4, 5, 6, 7, 1_000]) == pytest.approx((3 + 4 + 5 + 6) / 4)
     assert interquartile_mean([[5.0, 7.0], [6.0, 8.0]]) == pytest.approx((6 + 7) / 2)
     assert interquartile_mean([3.0]) == 3
+    for count in range(1, 30):
+        values = np.random.default_rng(count).normal(size=count)
+        assert interquartile_mean(values) == pytest.approx(stats.trim_mean(values, 0.25))
 
 
 def test_tasks_may_have_different_numbers_of_runs():
