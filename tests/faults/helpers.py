@@ -23,7 +23,28 @@ FLAGS = [
     *("--replay-capacity", "60", "--log-every", "20", "--eval-every", "30", "--eval-episodes", "1"),
     *("--checkpoint-every", "25"),
 ]
+TINY_PLAN = f"""
+[defaults]
+env = "{CLIFF}"
+agent = "dqn"
+network = "mlp:8"
+steps = 300
+learning_starts = 50
+batch_size = 8
+replay_capacity = 200
+eval_every = 0
+log_every = 50
+checkpoint_every = 100
+"""
+"""What all runs of a tiny sweep have in common; each has a seed of its own."""
 WORKER = Path(__file__).with_name("worker.py")
+
+
+def tiny_plan(directory, count):
+    """A plan of so many runs, `seed0` and so on."""
+    path = directory / "plan.toml"
+    path.write_text(f"{TINY_PLAN}\n[[runs]]\nname = 'seed{{seed}}'\nseed = {list(range(count))}\n")
+    return path
 
 
 def command(*args, **environment):

@@ -14,27 +14,7 @@ from surefoot.runs import directory
 from surefoot.runs.log import read_metrics
 
 sys.path.insert(0, str(Path(__file__).parent))
-from helpers import CLIFF, assert_same_run, command, finished
-
-PLAN = f"""
-[defaults]
-env = "{CLIFF}"
-agent = "dqn"
-network = "mlp:8"
-steps = 300
-learning_starts = 50
-batch_size = 8
-replay_capacity = 200
-eval_every = 0
-log_every = 50
-checkpoint_every = 100
-"""
-
-
-def plan_of(tmp_path, count):
-    path = tmp_path / "plan.toml"
-    path.write_text(f"{PLAN}\n[[runs]]\nname = 'seed{{seed}}'\nseed = {list(range(count))}\n")
-    return path
+from helpers import assert_same_run, command, finished, tiny_plan
 
 
 def sweep(plan, home):
@@ -61,7 +41,7 @@ def assert_done_once_and_the_same(undisturbed, disturbed, count):
 
 def test_every_run_is_done_once_though_workers_are_killed(tmp_path, amount, reached):
     count, chance, kills = amount(3, 100), random.Random(0), 0
-    plan = plan_of(tmp_path, count)
+    plan = tiny_plan(tmp_path, count)
     code, _, err = finished(sweep(plan, tmp_path / "undisturbed"), timeout=60 + 10 * count)
     assert code == 0, err
     process = sweep(plan, tmp_path / "disturbed")
@@ -86,7 +66,7 @@ def test_every_run_is_done_once_though_workers_are_killed(tmp_path, amount, reac
 
 def test_every_run_is_done_once_though_the_sweep_is_killed(tmp_path, amount, reached):
     count, chance = amount(3, 20), random.Random(1)
-    plan = plan_of(tmp_path, count)
+    plan = tiny_plan(tmp_path, count)
     code, _, err = finished(sweep(plan, tmp_path / "undisturbed"), timeout=60 + 10 * count)
     assert code == 0, err
     for _ in range(3):
@@ -101,7 +81,7 @@ def test_every_run_is_done_once_though_the_sweep_is_killed(tmp_path, amount, rea
 
 
 def test_an_interruption_lets_the_runs_save_and_the_same_command_goes_on(tmp_path):
-    plan = plan_of(tmp_path, 2)
+    plan = tiny_plan(tmp_path, 2)
     process = sweep(plan, tmp_path / "sweep")
     deadline = time.monotonic() + 60
     while not list((tmp_path / "sweep").glob("runs/*/metrics.jsonl")) and time.monotonic() < deadline:

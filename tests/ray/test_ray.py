@@ -13,28 +13,11 @@ import pytest
 import yaml
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
-from helpers import CLIFF, assert_same_run, finished
+from helpers import assert_same_run, finished, tiny_plan
 
 from surefoot.sweeps.ray import LOOPBACK_ONLY
 
 RUNS = 8
-PLAN = f"""
-[defaults]
-env = "{CLIFF}"
-agent = "dqn"
-network = "mlp:8"
-steps = 300
-learning_starts = 50
-batch_size = 8
-replay_capacity = 200
-eval_every = 0
-log_every = 50
-checkpoint_every = 100
-
-[[runs]]
-name = "seed{{seed}}"
-seed = {list(range(RUNS))}
-"""
 
 
 @pytest.fixture
@@ -75,8 +58,7 @@ def done_in(home):
 
 def test_a_cluster_that_loses_a_worker_does_every_run_once_and_as_this_machine_does(tmp_path, cluster):
     nodes, (_, doomed) = cluster
-    plan = tmp_path / "plan.toml"
-    plan.write_text(PLAN)
+    plan = tiny_plan(tmp_path, RUNS)
     process = sweep(plan, tmp_path / "ray", "--engine", "ray", "--address", nodes.address)
     deadline = time.monotonic() + 120
     while not done_in(tmp_path / "ray") and process.poll() is None and time.monotonic() < deadline:
@@ -96,8 +78,7 @@ def test_a_cluster_that_loses_a_worker_does_every_run_once_and_as_this_machine_d
 
 
 def test_a_cluster_that_is_not_there_is_one_line(tmp_path):
-    plan = tmp_path / "plan.toml"
-    plan.write_text(PLAN)
+    plan = tiny_plan(tmp_path, RUNS)
     process = sweep(plan, tmp_path / "out", "--engine", "ray", "--address", "127.0.0.1:1")
     code, _, err = finished(process, timeout=120)
     assert code == 2
