@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
+from surefoot.runs.probes import probe_of
 from surefoot.types import UserError, whole_number
 
 IF_DISK_FULL = ("stop", "continue")
@@ -32,6 +33,8 @@ class Plan:
         if self.if_disk_full not in IF_DISK_FULL:
             accepted = ", ".join(IF_DISK_FULL)
             raise UserError(f"if_disk_full: got {self.if_disk_full}, accepted: {accepted}")
+        if self.probe is not None:
+            probe_of(self.probe)
 
     @classmethod
     def from_json(cls, config: Mapping[str, Any]) -> "Plan":
