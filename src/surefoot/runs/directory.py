@@ -91,10 +91,10 @@ def is_held(directory: Path) -> bool:
     if not (directory / LOCK).exists():
         return False
     try:
-        hold(directory).release()
-    except UserError:
+        with FileLock(directory / LOCK, timeout=0):
+            return False
+    except Timeout:
         return True
-    return False
 
 
 def _holder(directory: Path) -> str:

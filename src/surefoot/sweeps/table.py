@@ -73,10 +73,14 @@ def counts_of(glances: Sequence[Glance]) -> str:
     """How many runs are where, and how long the rest will take, roughly."""
     counts = Counter(each.status.phase for each in glances)
     words = [f"{counts[phase]} {phase}" for phase in Phase if counts[phase]]
-    speed = sum(each.speed or 0 for each in glances if each.status.phase == Phase.RUNNING)
     open_phases = (Phase.RUNNING, Phase.WAITING)
     steps = sum(each.status.run.steps - each.step for each in glances if each.status.phase in open_phases)
-    return ", ".join([*words, *([f"about {duration(steps / speed)} left"] if speed and steps else [])])
+    # Those that wait may be slow or fast: they count as the mean of all that is known.
+    paces = [1 / each.speed for each in glances if each.speed]
+    if steps and paces and counts[Phase.RUNNING]:
+        seconds = steps * sum(paces) / len(paces) / counts[Phase.RUNNING]
+        words.append(f"about {duration(seconds)} left")
+    return ", ".join(words)
 
 
 def duration(seconds: float) -> str:
