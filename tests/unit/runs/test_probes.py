@@ -14,10 +14,9 @@ PROBES = """
 import numpy as np
 
 number = 3
-calls = []
+
 
 def best_value(model):
-    calls.append(model.num_timesteps)
     values = model.beliefs(np.zeros(4, np.float32)).mean
     return {"mine/best_value": values.max(), "mine/step": model.num_timesteps}
 
@@ -30,12 +29,12 @@ def nothing(model):
 SETTINGS = {"network": "mlp:8", "batch_size": 4, "learning_starts": 30, "replay_capacity": 200}
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def module(tmp_path, monkeypatch):
     """A module of the user's, new for each test."""
     (tmp_path / "my_probes.py").write_text(PROBES)
     monkeypatch.syspath_prepend(tmp_path)
-    yield "my_probes"
+    yield
     sys.modules.pop("my_probes", None)
 
 
@@ -48,17 +47,17 @@ def seen(path):
 @pytest.mark.parametrize(
     "name", ["my_probes", "my_probes:", ":best_value", "my_probes:absent", "nowhere:look"]
 )
-def test_a_name_that_leads_nowhere_is_refused_in_one_line(module, name):
+def test_a_name_that_leads_nowhere_is_refused_in_one_line(name):
     with pytest.raises(UserError, match=r"^probe: got .*accepted: package\.module:function, importable$"):
         probe_of(name)
 
 
-def test_what_is_no_function_is_refused(module):
+def test_what_is_no_function_is_refused():
     with pytest.raises(UserError, match=r"^probe: got my_probes:number, accepted: a function of a model$"):
         probe_of("my_probes:number")
 
 
-def test_a_bad_name_leaves_no_run_behind(module, tmp_path):
+def test_a_bad_name_leaves_no_run_behind(tmp_path):
     model = surefoot.DQN("CartPole-v1", **SETTINGS)
     with pytest.raises(UserError, match=r"^probe: "):
         model.learn(40, out=tmp_path / "run", probe="my_probes:absent", progress=False)
@@ -66,12 +65,12 @@ def test_a_bad_name_leaves_no_run_behind(module, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["no_numbers", "nothing"])
-def test_what_it_returns_must_be_numbers_by_name(module, name):
+def test_what_it_returns_must_be_numbers_by_name(name):
     with pytest.raises(UserError, match=rf"^probe: my_probes:{name} returned .*, accepted: numbers by name$"):
         probe_of(f"my_probes:{name}")(None)
 
 
-def test_numbers_are_logged_and_go_on_after_a_resume_as_if_never_stopped(module, tmp_path):
+def test_numbers_are_logged_and_go_on_after_a_resume_as_if_never_stopped(tmp_path):
     def learn(steps, out):
         options = {"out": out, "probe": "my_probes:best_value", "log_every": 20, "progress": False}
         return surefoot.DQN("CartPole-v1", seed=1, **SETTINGS).learn(steps, **options)
