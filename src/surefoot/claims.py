@@ -86,13 +86,17 @@ def between(low: float, high: float, text: str | None = None) -> Criterion:
 
 
 def above(bound: float) -> Criterion:
-    """Holds when the whole interval lies above the bound."""
-    return between(bound, math.inf, f"> {bound:g}")
+    """Holds when the whole interval lies above the bound; one that touches it decides nothing."""
+    return Criterion(f"> {bound:g}", lambda interval: _side(interval[0] > bound, interval[1] < bound))
 
 
 def below(bound: float) -> Criterion:
-    """Holds when the whole interval lies below the bound."""
-    return between(-math.inf, bound, f"< {bound:g}")
+    """Holds when the whole interval lies below the bound; one that touches it decides nothing."""
+    return Criterion(f"< {bound:g}", lambda interval: _side(interval[1] < bound, interval[0] > bound))
+
+
+def _side(right: bool, wrong: bool) -> Verdict:
+    return Verdict.HOLDS if right else Verdict.FAILS if wrong else Verdict.UNDECIDED
 
 
 def recovers(truth: float, precision: float) -> Criterion:

@@ -44,7 +44,7 @@ def whole_number(name: str, value: Any, least: int | None = None) -> int:
     """A number as Python's own, whichever kind of whole number it is."""
     accepted = "whole numbers" if least is None else f"whole numbers from {least}"
     try:
-        number = operator.index(value)
+        number = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
         number = None
     if number is None or (least is not None and number < least):

@@ -34,8 +34,9 @@ END = 0.1
 """The last part of training, over which a run's score is taken."""
 LEAST_END = 10_000
 """Steps that it has at least, so that even Freeway's episodes of 2,500 steps end in it."""
-FEWEST_SEEDS = 3
-"""With two, a bootstrap draws from three different samples."""
+FEWEST_SEEDS = 5
+"""Of two agents that are alike, a 95 % bootstrap prefers one in about 20 % of cases with 3 seeds, 6 % with 5
+and 4 to 5 % with 10 (simulated, normal scores)."""
 FULL_LENGTH = 5_000_000
 MORE_EPSILON = 0.1
 
@@ -115,13 +116,14 @@ def planned(config: Config, cell: Cell) -> PlannedRun:
         "preset": "minatar",
         "eval_every": 0,
     }
-    if config.preset == "released":
-        settings |= RELEASED.get(cell.agent, {})
     words = [cell.game, cell.agent]
     if cell.epsilon is not None:
         settings["final_epsilon"] = cell.epsilon
         words.append(f"epsilon{cell.epsilon:g}")
-    words += [*(["released"] if config.preset == "released" else []), f"seed{cell.seed}"]
+    if config.preset == "released" and cell.agent in RELEASED:
+        settings |= RELEASED[cell.agent]
+        words.append("released")
+    words.append(f"seed{cell.seed}")
     return PlannedRun(name="-".join(words), steps=config.steps, settings=settings)
 
 
@@ -212,10 +214,11 @@ def claims(config: Config, curves: Mapping[Cell, Table], scores: Mapping[Cell, f
     def of(game: str, label: str) -> NDArray[Any]:
         return np.array([s for cell, s in scores.items() if (cell.game, cell.label) == (game, label)])
 
+    best = {game: _best_mean([of(game, each) for each in agents]) for game in games}
+
     def strata(label: str) -> Strata:
         """Scores by game, as parts of the best agent's mean there."""
-        best = {game: np.max([np.mean(of(game, each)) for each in agents]) for game in games}
-        return [of(game, label) / (best[game] or 1) for game in games]
+        return [of(game, label) / best[game] for game in games]
 
     found: list[tuple[str, str, Estimate, Any]] = []
     for one, other in (("qrdqn", "dqn"), ("qrdqn", "bootstrapped"), ("uadqn", "qrdqn")):
@@ -245,6 +248,12 @@ def claims(config: Config, curves: Mapping[Cell, Table], scores: Mapping[Cell, f
 
 def _gap(ours: Strata, theirs: Strata) -> float:
     return interquartile_mean_over(ours) - interquartile_mean_over(theirs)
+
+
+def _best_mean(scores: Sequence[NDArray[Any]]) -> float:
+    """The scale of a game, by the agents whose runs all have a score; 1 where that is nought."""
+    means = [float(np.mean(each)) for each in scores if not np.isnan(each).any()]
+    return max(means, default=0.0) or 1.0
 
 
 def _is(cell: Cell, game: str, label: str) -> bool:

@@ -32,8 +32,7 @@ def draw(table: Mapping[str, NDArray[Any]]) -> Figure:
     _strip(right, betas[aware], table["score"][aware], ALEATORIC)
     right.set(xlabel="beta", ylim=(0, None))
     right.set_title("UA-DQN")
-    seeds = len(np.unique(table["seed"]))
-    title = f"Return at the end of training on Breakout: {seeds} seeds each, and their mean"
+    title = "Return at the end of training on Breakout: a dot a seed, a bar at the mean"
     figure.suptitle(title, x=0.01, ha="left")
     return figure
 
@@ -43,5 +42,6 @@ def _strip(axes: Axes, names: NDArray[Any], scores: NDArray[Any], color: str) ->
     for place, kind in enumerate(kinds):
         values = scores[names == kind]
         axes.plot(np.full(len(values), place), values, "o", color=color, alpha=0.6, markersize=5)
-        axes.hlines(np.nanmean(values), place - 0.3, place + 0.3, color=INK, linewidth=1.5)
+        if not np.isnan(values).all():
+            axes.hlines(np.nanmean(values), place - 0.3, place + 0.3, color=INK, linewidth=1.5)
     axes.set_xticks(range(len(kinds)), kinds, fontsize=8)

@@ -1,14 +1,19 @@
 """The cores of this machine, and keeping to one of them."""
 
 import os
+import random
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from itertools import product
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from surefoot.types import UserError
+
+MOST_A_CORE = 100
+"""Processes that are counted on one core; where nothing can be counted, chance chooses one."""
 
 
 def available_cores() -> list[int]:
@@ -29,13 +34,14 @@ def pin_to(core: int) -> None:
 
 
 @contextmanager
-def a_free_core() -> Generator[int | None]:
-    """A core that no other process of this user's holds in this way; None where all are held."""
+def a_core() -> Generator[int]:
+    """A core that no other process of this user's holds in this way, or else the one that fewest hold."""
     home = Path(tempfile.gettempdir()) / f"surefoot-cores-{os.getuid()}"
     with suppress(OSError):
         home.mkdir(mode=0o700, exist_ok=True)
-    for core in available_cores():
-        lock = FileLock(home / f"{core}.lock", timeout=0)
+    cores = available_cores()
+    for place, core in product(range(MOST_A_CORE), cores):
+        lock = FileLock(home / f"{core}-{place}.lock", timeout=0)
         try:
             lock.acquire()
         except (Timeout, OSError):
@@ -45,4 +51,4 @@ def a_free_core() -> Generator[int | None]:
         finally:
             lock.release()
         return
-    yield None
+    yield random.choice(cores)

@@ -1,4 +1,4 @@
-"""The ledger of a sweep: what was planned, what is done, what failed. It only grows."""
+"""The ledger of a sweep: what was planned, begun, done, what failed. It only grows."""
 
 import json
 import os
@@ -42,6 +42,8 @@ class Ledger:
     def _take(self, line: Mapping[str, Any]) -> None:
         if line["event"] == "planned":
             self._settings[line["run"]] = line["settings"]
+        if line["event"] == "begun":
+            self._done.pop(line["run"], None)
         if line["event"] == "done":
             self._done[line["run"]] = max(line["steps"], self.steps_done(line["run"]))
 
@@ -66,23 +68,28 @@ class Ledger:
         """Steps that a run was carried out for to their end."""
         return self._done.get(name, 0)
 
-    def plan(self, runs: Iterable[PlannedRun], is_begun: Callable[[PlannedRun], bool]) -> None:
-        """Take in a plan, or an extended one: new runs, more steps; a run that is begun stays what it is."""
+    def plan(
+        self, runs: Iterable[PlannedRun], begun_with: Callable[[PlannedRun], Mapping[str, Any] | None]
+    ) -> None:
+        """Take in a plan, or an extended one: new runs, more steps; a run that is begun stays what it is.
+
+        `begun_with` gives settings as a run itself has them on disk, None where it is not begun.
+        """
         for run in runs:
             settings = json.loads(json.dumps(run.settings))
             known = self._settings.get(run.name)
             if known == settings:
                 continue
-            if known is None or not is_begun(run):
-                self._write(event="planned", run=run.name, settings=settings)
-            else:
-                changed = sorted(
-                    name for name in {*known, *settings} if known.get(name) != settings.get(name)
-                )
-                raise UserError(
-                    f"{run.name}: {', '.join(changed)} is not what this sweep began with, "
-                    "accepted: another name for another run, or a new directory"
-                )
+            said = begun_with(run)
+            if said is not None:
+                # A ledger that is lost does not make another run of this one.
+                before = {**settings, **{name: said[name] for name in settings if name in said}}
+                _require_same(run.name, before if known is None else known, settings)
+            self._write(event="planned", run=run.name, settings=settings)
+
+    def begun(self, run: PlannedRun) -> None:
+        """A run starts from nothing, whatever was there before."""
+        self._write(event="begun", run=run.name)
 
     def done(self, run: PlannedRun) -> None:
         """A run is carried out to its end."""
@@ -91,3 +98,12 @@ class Ledger:
     def failed(self, run: PlannedRun, why: str) -> None:
         """A run ended with an error."""
         self._write(event="failed", run=run.name, steps=run.steps, why=why)
+
+
+def _require_same(run: str, known: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+    changed = sorted(name for name in {*known, *settings} if known.get(name) != settings.get(name))
+    if changed:
+        raise UserError(
+            f"{run}: {', '.join(changed)} is not what this sweep began with, "
+            "accepted: another name for another run, or a new directory"
+        )

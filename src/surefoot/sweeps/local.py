@@ -2,21 +2,28 @@
 
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
-from surefoot.runs.cores import available_cores
+from surefoot.runs.cores import a_core, available_cores
 from surefoot.types import whole_number
 
 
 class LocalWorker:
-    """A process; it leaves in order when this one is gone, however that came about."""
+    """A process with a core; it leaves in order when this one is gone, however that came about."""
 
     def __init__(self, arguments: list[str], log: Path) -> None:
-        self._process = start_attached(arguments, log)
+        with ExitStack() as stack:
+            core = stack.enter_context(a_core())
+            self._process = start_attached([*arguments, "--core", str(core)], log)
+            self._core = stack.pop_all()
 
     def exit_code(self) -> int | None:
         """How it ended."""
-        return self._process.poll()
+        code = self._process.poll()
+        if code is not None:
+            self._core.close()
+        return code
 
     def stop(self) -> None:
         """As a signal would."""
@@ -27,20 +34,11 @@ class LocalEngine:
     """One process per core, or as many as are asked for."""
 
     def __init__(self, jobs: int | None = None) -> None:
-        cores = available_cores()
-        self.slots = len(cores) if jobs is None else whole_number("--jobs", jobs, 1)
-        self._cores = [cores[slot % len(cores)] for slot in range(self.slots)]
-        self._workers: dict[int, LocalWorker] = {}
+        self.slots = len(available_cores()) if jobs is None else whole_number("--jobs", jobs, 1)
 
     def start(self, arguments: list[str], log: Path) -> LocalWorker:
-        """Begin in the first slot that is free."""
-        slot = next(slot for slot in range(self.slots) if self._is_free(slot))
-        pinned = [*arguments, "--core", str(self._cores[slot])]
-        worker = self._workers[slot] = LocalWorker(pinned, log)
-        return worker
-
-    def _is_free(self, slot: int) -> bool:
-        return slot not in self._workers or self._workers[slot].exit_code() is not None
+        """Begin on a core that is free, of other sweeps' runs too."""
+        return LocalWorker(arguments, log)
 
     def close(self) -> None:
         """Nothing was taken."""

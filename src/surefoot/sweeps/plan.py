@@ -12,9 +12,9 @@ from typing import Any
 
 from surefoot.types import UserError, one_line, whole_number
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+,-]*")
-NOT_A_RUNS_OWN = ("out", "resume", "core", "attached")
-"""Arguments of `surefoot train` that the sweep gives."""
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+,-]{,199}")
+NOT_A_RUNS_OWN = ("out", "resume", "core", "attached", "help")
+"""Arguments of `surefoot train` that the sweep gives, or that train nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,13 +30,17 @@ class PlannedRun:
     def __post_init__(self) -> None:
         """Validate."""
         if not NAME.fullmatch(self.name):
-            raise UserError(f"name: got {self.name}, accepted: letters, digits and . _ = + , -")
+            accepted = "letters, digits and . _ = + , - (200 at most; name = ...)"
+            raise UserError(f"name: got {self.name}, accepted: {accepted}")
         whole_number(f"{self.name}: steps", self.steps, 1)
+        accepted = "text, finite numbers, true and false"
         try:
             json.dumps(dict(self.settings), allow_nan=False)
         except (TypeError, ValueError) as error:
-            accepted = "text, finite numbers, true and false"
             raise UserError(f"{self.name}: {one_line(error)}, accepted: {accepted}") from error
+        for name, value in self.settings.items():
+            if isinstance(value, list):
+                raise UserError(f"{self.name}: {name}: got {value}, accepted: {accepted}")
         for name in NOT_A_RUNS_OWN:
             if name in self.settings:
                 raise UserError(f"{self.name}: {name} is the sweep's to give, accepted: other settings")
@@ -65,11 +69,20 @@ def read(path: Path) -> list[PlannedRun]:
     groups, defaults = found.pop("runs", None), found.pop("defaults", {})
     if found or not isinstance(defaults, dict):
         raise UserError(f"{path}: got {', '.join(found) or 'defaults'}, accepted: [defaults] and [[runs]]")
-    tables = [group for group in groups if isinstance(group, dict)] if isinstance(groups, list) else []
-    runs = [run for group in tables for run in _crossed({**defaults, **group})]
-    if not runs:
+    if not isinstance(groups, list) or not all(isinstance(group, dict) for group in groups):
         raise UserError(f"{path}: no runs, accepted: at least one table [[runs]]")
+    runs = [run for group in groups for run in _crossed({**_fields(defaults), **_fields(group)})]
+    if not runs:
+        raise UserError(f"{path}: no runs, accepted: lists with something in them")
     return unique(runs)
+
+
+def _fields(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings by the names of their fields; `batch-size` is `batch_size`, as on the command line."""
+    found = {name.replace("-", "_"): value for name, value in table.items()}
+    if len(found) < len(table):
+        raise UserError(f"runs: a setting is given twice, as {', '.join(table)}, accepted: once")
+    return found
 
 
 def unique(runs: Sequence[PlannedRun]) -> list[PlannedRun]:
@@ -104,7 +117,11 @@ def _name(run: Mapping[str, Any], varied: Sequence[str]) -> str:
 
 
 def _filled(template: str, run: Mapping[str, Any]) -> str:
-    try:
-        return template.format(**run)
-    except (KeyError, IndexError, ValueError, AttributeError, TypeError) as error:
-        raise UserError(f"name: got {template}, accepted: text with settings in braces") from error
+    """The template with settings where their names stand in braces."""
+
+    def value(found: re.Match[str]) -> str:
+        if found[1] not in run:
+            raise UserError(f"name: got {template}, accepted: text with settings in braces")
+        return str(run[found[1]])
+
+    return re.sub(r"\{([^{}]*)\}", value, template)

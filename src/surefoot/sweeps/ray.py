@@ -1,21 +1,27 @@
 """Runs as tasks of a Ray cluster. A task is text: the words of a command, and where its log is."""
 
 import json
+import math
 import os
+import secrets
 import signal
-from collections.abc import Generator
-from contextlib import contextmanager
+import socket
+import time
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from surefoot.runs.cores import a_free_core
+from surefoot.runs.cores import a_core
 from surefoot.sweeps.local import start_attached
-from surefoot.sweeps.schedule import SIGNALLED
+from surefoot.sweeps.schedule import PAUSE, SIGNALLED
 from surefoot.types import UserError, one_line, whole_number
 
 LOOPBACK_ONLY = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 """At 0, everywhere as on those systems: a cluster that is started here is for this machine alone."""
+ASK_EVERY = 5.0
+"""Seconds between two looks at the cluster."""
+PATIENCE = 20.0
+"""Seconds without an answer after which it is lost."""
 
 
 def carry_out_task(words: str, log: str) -> str:
@@ -23,37 +29,62 @@ def carry_out_task(words: str, log: str) -> str:
 
     Returns its exit code. Whatever ends this task ends the process, in order.
     """
-    with a_free_core() as core:
-        pinned = [] if core is None else ["--core", str(core)]
-        process = start_attached([*json.loads(words), *pinned], Path(log))
+    # How Ray asks a task to end; nodes that were started from a script may have been told to ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with a_core() as core:
+        process = start_attached([*json.loads(words), "--core", str(core)], Path(log))
         try:
-            return str(process.wait())
+            while process.poll() is None:  # Waiting for it, one would not hear of an interruption.
+                time.sleep(PAUSE)
         except BaseException:
             process.terminate()
             process.wait()
             raise
+        return str(process.returncode)
 
 
-@contextmanager
-def _cluster_needed() -> Generator[None]:
-    """Say in one line that the cluster as a whole is gone."""
-    try:
-        yield
-    except Exception as error:
-        words = f"--address: the cluster is lost ({one_line(error)}); the same command goes on"
-        raise UserError(words) from error
+class Cluster:
+    """A cluster as its driver sees it: how many cores it has, and whether it is still there."""
+
+    def __init__(self, ray: Any, jobs: int | None) -> None:
+        self._ray, self._jobs = ray, jobs
+        host, _, port = ray.get_runtime_context().gcs_address.rpartition(":")
+        self._head = host, int(port)
+        self._asked, self._slots = -math.inf, 1
+        self._heard = time.monotonic()
+
+    def slots(self) -> int:
+        """Runs that can go on at once, as of the last look."""
+        self.look()
+        return self._slots
+
+    def look(self) -> None:
+        """Say in one line that the cluster is gone: Ray would ask it for a minute, then end this process."""
+        now = time.monotonic()
+        if now < self._asked + ASK_EVERY:
+            return
+        self._asked = now
+        try:
+            socket.create_connection(self._head, timeout=ASK_EVERY).close()
+        except OSError as error:
+            if now > self._heard + PATIENCE:
+                words = f"the cluster is lost ({one_line(error)}); once it is back the same command goes on"
+                raise UserError(f"--address: {words}") from error
+        else:
+            self._heard = now
+            self._slots = self._jobs or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
 
 class RayWorker:
     """A task under way."""
 
-    def __init__(self, ray: Any, task: Any, log: Path) -> None:
-        self._ray, self._task, self._log = ray, task, log
+    def __init__(self, ray: Any, cluster: Cluster, task: Any, log: Path) -> None:
+        self._ray, self._cluster, self._task, self._log = ray, cluster, task, log
 
     def exit_code(self) -> int | None:
         """How it ended; a worker or a node that is gone counts as killed."""
-        with _cluster_needed():
-            finished, _ = self._ray.wait([self._task], timeout=0)
+        self._cluster.look()
+        finished, _ = self._ray.wait([self._task], timeout=0)
         if not finished:
             return None
         errors = self._ray.exceptions
@@ -77,12 +108,14 @@ class RayEngine:
     """A cluster that is there, or one on this machine for the time being."""
 
     def __init__(self, address: str | None = None, jobs: int | None = None) -> None:
-        self._jobs = None if jobs is None else whole_number("--jobs", jobs, 1)
+        most = None if jobs is None else whole_number("--jobs", jobs, 1)
         # Read when it is imported, and by the nodes that it starts.
         os.environ["RAY_AUTH_MODE"] = "token"
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         if address is None:
             os.environ[LOOPBACK_ONLY] = "0"
+            # Of its own, for as long as it lasts: Ray would leave one in a file that others can read.
+            os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
         try:
             self._ray: Any = import_module("ray")
         except ImportError:
@@ -93,16 +126,17 @@ class RayEngine:
         except Exception as error:
             raise UserError(f"--address: got {address or 'local'}, {one_line(error)}") from error
         self._task = self._ray.remote(num_cpus=1, max_retries=0)(carry_out_task)
+        self._cluster = Cluster(self._ray, most)
 
     @property
     def slots(self) -> int:
         """As many as the cluster has cores now."""
-        with _cluster_needed():
-            return self._jobs or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        return self._cluster.slots()
 
     def start(self, arguments: list[str], log: Path) -> RayWorker:
         """Begin wherever there is room."""
-        return RayWorker(self._ray, self._task.remote(json.dumps(arguments), str(log)), log)
+        task = self._task.remote(json.dumps(arguments), str(log))
+        return RayWorker(self._ray, self._cluster, task, log)
 
     def close(self) -> None:
         """Leave the cluster, or end the one that was started."""

@@ -2,10 +2,10 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
@@ -13,7 +13,7 @@ from surefoot.runs import directory
 from surefoot.sweeps.engine import Engine, Worker
 from surefoot.sweeps.ledger import Ledger
 from surefoot.sweeps.plan import PlannedRun
-from surefoot.types import UserError
+from surefoot.types import UserError, one_line
 
 RUNS, LOGS, LOCK = "runs", "logs", "sweep.lock"
 MOST_DEATHS = 20
@@ -83,7 +83,7 @@ def _hold(home: Path) -> FileLock:
 class _Sweep:
     def __init__(self, plan: Sequence[PlannedRun], home: Path, engine: Engine) -> None:
         self._home, self._engine, self._ledger = home, engine, Ledger(home)
-        self._ledger.plan(plan, self._is_begun)
+        self._ledger.plan(plan, self._begun_with)
         self._status = {run.name: Status(run, self._phase_of(run)) for run in plan}
         self._queue = deque(each.run for each in self._status.values() if each.phase == Phase.WAITING)
         self._active: list[tuple[PlannedRun, Worker]] = []
@@ -98,6 +98,14 @@ class _Sweep:
 
     def _is_begun(self, run: PlannedRun) -> bool:
         return (path_of(self._home, run) / directory.CONFIG).exists()
+
+    def _begun_with(self, run: PlannedRun) -> Mapping[str, Any] | None:
+        """What a run's own configuration says of who learns what."""
+        if not self._is_begun(run):
+            return None
+        config = directory.read_config(path_of(self._home, run))
+        whose = {name: config[name] for name in ("env", "agent", "seed") if name in config}
+        return {**config.get("settings", {}), **whose}
 
     def run(self, show: Show, stop: Callable[[], bool]) -> list[Status]:
         asked = False
@@ -123,14 +131,23 @@ class _Sweep:
             if directory.is_held(path):  # By a process of a sweep that was killed: it is about to leave.
                 self._queue.append(run)
                 continue
-            steps = ["--steps", str(run.steps)]
-            begun = self._is_begun(run)
-            arguments = ["--resume", str(path)] if begun else [*run.arguments(), "--out", str(path)]
-            worker = self._engine.start(["train", *arguments, *steps], self._log_of(run))
-            self._active.append((run, worker))
-            self._status[run.name] = Status(run, Phase.RUNNING)
+            self._start(run, path)
             return True
         return False
+
+    def _start(self, run: PlannedRun, path: Path) -> None:
+        if self._is_begun(run):
+            arguments = ["--resume", str(path)]
+        else:
+            self._ledger.begun(run)
+            arguments = [*run.arguments(), "--out", str(path)]
+        try:
+            worker = self._engine.start(["train", *arguments, "--steps", str(run.steps)], self._log_of(run))
+        except OSError as error:
+            self._fail(run, one_line(error))
+            return
+        self._active.append((run, worker))
+        self._status[run.name] = Status(run, Phase.RUNNING)
 
     def _collect(self) -> None:
         """See who is finished."""
@@ -139,7 +156,7 @@ class _Sweep:
             if code is None:
                 continue
             self._active.remove((run, worker))
-            if code == 0:
+            if code == 0 and self._is_begun(run):
                 self._ledger.done(run)
                 self._status[run.name] = Status(run, Phase.DONE)
             elif self._may_go_on(run, code) and self._deaths[run.name] < MOST_DEATHS:
@@ -147,16 +164,23 @@ class _Sweep:
                 self._queue.append(run)
                 self._status[run.name] = Status(run, Phase.WAITING)
             else:
-                self._fail(run, code)
+                self._fail(run, self._reason(run, code))
 
     def _may_go_on(self, run: PlannedRun, code: int) -> bool:
         """Whether a run was killed, or found its directory held by one that is about to leave."""
         return code < 0 or code > SIGNALLED or directory.is_held(path_of(self._home, run))
 
-    def _fail(self, run: PlannedRun, code: int) -> None:
+    def _reason(self, run: PlannedRun, code: int) -> str:
+        """Why a run is given up: its last words, unless it had no time for any."""
+        if code < 0 or code > SIGNALLED:
+            return (
+                f"killed {self._deaths[run.name] + 1} times, the last time by signal {abs(code) % SIGNALLED}"
+            )
         log = self._log_of(run)
         said = (log.read_text(errors="replace") if log.exists() else "").strip().splitlines() or [""]
-        why = said[-1].removeprefix("surefoot: ") or f"exit code {code}"
+        return said[-1].removeprefix("surefoot: ") or f"exit code {code}"
+
+    def _fail(self, run: PlannedRun, why: str) -> None:
         self._ledger.failed(run, why)
         self._status[run.name] = Status(run, Phase.FAILED, why)
 

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from surefoot.runs.log import latest
 from surefoot.sweeps.schedule import Phase, Status, path_of
@@ -22,7 +23,7 @@ LOOK_EVERY = 1.0
 SPEAK_EVERY = 60.0
 """Seconds between two lines where nothing happens and there is no terminal."""
 LATELY = 5
-"""Runs that are done of which a live table still shows the last."""
+"""Runs that are done, or failed, of which a live table still shows the last."""
 COLORS = {Phase.RUNNING: "cyan", Phase.DONE: "green", Phase.FAILED: "red", Phase.WAITING: "dim"}
 
 
@@ -145,9 +146,10 @@ class Display:
         return found
 
     def _shown(self, glances: Sequence[Glance]) -> Table:
-        """What is under way, what failed, and what was done last; the rest is counted."""
+        """All in numbers; then what is under way, failed, was done last: a terminal may cut off the end."""
         by_phase = {phase: [each for each in glances if each.status.phase == phase] for phase in Phase}
-        lately = list(self._finished.values())[-LATELY:]
-        table = table_of([*by_phase[Phase.FAILED], *lately, *by_phase[Phase.RUNNING]])
-        table.caption = f"{self._title}: {counts_of(glances)}"
+        lately = [*by_phase[Phase.FAILED][-LATELY:], *list(self._finished.values())[-LATELY:]]
+        table = table_of([*by_phase[Phase.RUNNING], *lately])
+        table.title = Text(f"{self._title}: {counts_of(glances)}")
+        table.title_justify = "left"
         return table

@@ -14,12 +14,12 @@ def a_run(name="one", steps=10, **settings):
 
 
 def begun(_):
-    return True
+    return {}
 
 
 def test_a_run_that_never_began_may_be_planned_anew(tmp_path):
-    Ledger(tmp_path).plan([a_run(learning_rat=1)], lambda _: False)
-    Ledger(tmp_path).plan([a_run(learning_rate=1)], lambda _: False)
+    Ledger(tmp_path).plan([a_run(learning_rat=1)], lambda _: None)
+    Ledger(tmp_path).plan([a_run(learning_rate=1)], lambda _: None)
     Ledger(tmp_path).plan([a_run(learning_rate=1)], begun)
 
 
@@ -39,6 +39,22 @@ def test_a_plan_can_grow_but_a_run_stays_what_it_is(tmp_path):
     with pytest.raises(UserError, match="one: discount, seed is not what this sweep began with"):
         ledger.plan([a_run(seed=2, discount=0.9)], begun)
     assert len((tmp_path / LEDGER).read_text().splitlines()) == 2
+
+
+def test_a_run_that_begins_again_is_no_longer_done(tmp_path):
+    ledger = Ledger(tmp_path)
+    ledger.done(a_run())
+    ledger.begun(a_run())
+    assert Ledger(tmp_path).steps_done("one") == 0
+    ledger.done(a_run())
+    assert Ledger(tmp_path).steps_done("one") == 10
+
+
+def test_a_ledger_that_is_lost_makes_no_other_run_of_one_that_is_there(tmp_path):
+    ledger = Ledger(tmp_path)
+    ledger.plan([a_run(seed=1, log_every=5)], lambda _: {"env": "X-v0", "seed": 1, "discount": 0.9})
+    with pytest.raises(UserError, match="two: seed is not what this sweep began with"):
+        ledger.plan([a_run("two", seed=7)], lambda _: {"env": "X-v0", "seed": 0})
 
 
 def test_a_torn_last_line_is_cut_off_wherever_it_tore(tmp_path):

@@ -96,7 +96,9 @@ def test_a_killed_run_is_gone_on_with_and_a_failing_one_stops_nobody(tmp_path):
 
 def test_a_run_that_only_dies_is_given_up(tmp_path):
     engine = ToldEngine({"run0": [-9] * (MOST_DEATHS + 5)})
-    assert phases(carry_out(planned(1), tmp_path, engine)) == [Phase.FAILED]
+    (found,) = carry_out(planned(1), tmp_path, engine)
+    assert found.phase == Phase.FAILED
+    assert found.why == f"killed {MOST_DEATHS + 1} times, the last time by signal 9"
     assert len(engine.started) == MOST_DEATHS + 1
 
 
@@ -116,6 +118,42 @@ def test_a_run_whose_directory_is_gone_is_run_again(tmp_path):
     engine = ToldEngine()
     carry_out([run], tmp_path, engine)
     assert len(engine.started) == 1
+
+
+def test_a_run_that_was_lost_and_then_killed_is_not_taken_for_done(tmp_path):
+    (run,) = planned(1)
+    carry_out([run], tmp_path, ToldEngine())
+    (path_of(tmp_path, run) / directory.CONFIG).unlink()
+    answers = iter([False, True])
+    killed = ToldEngine({"run0": [-9] * 2})
+    carry_out([run], tmp_path, killed, stop=lambda: next(answers, True))
+    assert (path_of(tmp_path, run) / directory.CONFIG).exists()
+    engine = ToldEngine()
+    assert phases(carry_out([run], tmp_path, engine)) == [Phase.DONE]
+    assert ["--resume" in words for words in engine.started] == [True]
+
+
+def test_a_run_that_ends_well_without_having_begun_has_failed(tmp_path):
+    class Idle(ToldEngine):
+        def start(self, arguments, log):
+            worker = super().start(arguments, log)
+            (log.parent.parent / "runs" / worker.name / directory.CONFIG).unlink()
+            return worker
+
+    assert phases(carry_out(planned(1), tmp_path, Idle())) == [Phase.FAILED]
+    assert done_lines(tmp_path) == []
+
+
+def test_a_run_that_cannot_be_started_stops_nobody(tmp_path):
+    class Refusing(ToldEngine):
+        def start(self, arguments, log):
+            if log.stem == "run1":
+                raise OSError(24, "Too many open files")
+            return super().start(arguments, log)
+
+    found = carry_out(planned(3), tmp_path, Refusing())
+    assert phases(found) == [Phase.DONE, Phase.FAILED, Phase.DONE]
+    assert "Too many open files" in found[1].why
 
 
 def test_a_stop_lets_runs_save_and_starts_no_more(tmp_path):
