@@ -1,5 +1,6 @@
 """Small runs, and what must be equal when two of them should be."""
 
+import json
 import os
 import subprocess
 import sys
@@ -40,10 +41,11 @@ checkpoint_every = 100
 WORKER = Path(__file__).with_name("worker.py")
 
 
-def tiny_plan(directory, count):
+def tiny_plan(directory, count, **settings):
     """A plan of so many runs, `seed0` and so on."""
+    others = "\n".join(f"{name} = {json.dumps(value)}" for name, value in settings.items())
     path = directory / "plan.toml"
-    path.write_text(f"{TINY_PLAN}\n[[runs]]\nname = 'seed{{seed}}'\nseed = {list(range(count))}\n")
+    path.write_text(f"{TINY_PLAN}\n[[runs]]\nname = 'seed{{seed}}'\nseed = {list(range(count))}\n{others}\n")
     return path
 
 

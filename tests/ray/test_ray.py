@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import time
@@ -15,9 +16,12 @@ import yaml
 sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 from helpers import assert_same_run, finished, tiny_plan
 
+from surefoot.runs import directory
+from surefoot.runs.log import read_metrics
 from surefoot.sweeps.ray import LOOPBACK_ONLY
 
 RUNS = 8
+TOKEN = secrets.token_hex(32)  # Ray reads it once in a process.
 
 
 @pytest.fixture
@@ -25,7 +29,7 @@ def cluster(monkeypatch):
     """A head without cores, and two workers with one each, all on loopback."""
     told = {
         "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN": secrets.token_hex(32),
+        "RAY_AUTH_TOKEN": TOKEN,
         "RAY_USAGE_STATS_ENABLED": "0",
         LOOPBACK_ONLY: "0",
     }
@@ -75,6 +79,40 @@ def test_a_cluster_that_loses_a_worker_does_every_run_once_and_as_this_machine_d
         assert_same_run(
             tmp_path / "local" / "runs" / f"seed{seed}", tmp_path / "ray" / "runs" / f"seed{seed}"
         )
+
+
+def first_log(home, process):
+    """Wait until each of two runs has logged something."""
+    deadline = time.monotonic() + 120
+    while len([run for run in home.glob("runs/*") if read_metrics(run)]) < 2:
+        assert process.poll() is None, finished(process)
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_an_interruption_lets_runs_on_a_cluster_save(tmp_path):
+    plan = tiny_plan(tmp_path, 2, steps=1_000_000)
+    process = sweep(plan, tmp_path / "ray", "--engine", "ray", "--jobs", "2")
+    first_log(tmp_path / "ray", process)
+    process.send_signal(signal.SIGTERM)
+    code, _, err = finished(process, timeout=60)
+    assert code == 128 + signal.SIGTERM
+    assert "Traceback" not in err
+    for run in (tmp_path / "ray" / "runs").iterdir():
+        saved, logged = directory.last_checkpoint(run), read_metrics(run)[-1]["step"]
+        assert directory.step_of(saved) >= logged, "not all was saved"
+
+
+def test_a_cluster_that_is_lost_is_one_line_within_a_minute(tmp_path, cluster):
+    nodes, _ = cluster
+    plan = tiny_plan(tmp_path, 2, steps=1_000_000)
+    process = sweep(plan, tmp_path / "ray", "--engine", "ray", "--address", nodes.address)
+    first_log(tmp_path / "ray", process)
+    nodes.remove_node(nodes.head_node, allow_graceful=False)
+    code, _, err = finished(process, timeout=55)
+    assert code == 2, err
+    assert "the cluster is lost" in err.splitlines()[-1]
+    assert "Traceback" not in err
 
 
 def test_a_cluster_that_is_not_there_is_one_line(tmp_path):
