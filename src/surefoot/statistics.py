@@ -97,8 +97,10 @@ def bootstrap_estimate(
 
     Repetitions are drawn anew within each task, so that every task keeps its weight.
     """
-    value = float(statistic(*groups))
-    if np.isnan(value) or any(len(scores) < 2 for strata in groups for scores in strata):
+    everything = [scores for strata in groups for scores in strata]
+    # A score that is missing may be any: a trimmed mean, say, would pass over it.
+    value = float("nan") if np.isnan(np.concatenate(everything)).any() else float(statistic(*groups))
+    if np.isnan(value) or any(len(scores) < 2 for scores in everything):
         return Estimate(value, None)
     rng = np.random.default_rng(seed)
     resampled = [

@@ -46,7 +46,8 @@ def test_a_bootstrap_draws_within_each_task_only():
     assert found.interval[1] <= 50.2
 
 
-def test_a_bootstrap_interval_covers_the_mean_as_often_as_it_says():
+def test_a_bootstrap_interval_covers_the_mean_as_often_as_it_says(monkeypatch):
+    monkeypatch.setattr(statistics, "RESAMPLES", 500)
     rng, covered, trials = np.random.default_rng(0), 0, 300
     for trial in range(trials):
         values = [rng.normal(size=30), rng.normal(size=30)]
@@ -62,6 +63,13 @@ def test_a_bootstrap_is_the_same_for_the_same_seed_and_needs_two_runs():
         interquartile_mean_over, strata, seed=3
     )
     assert bootstrap_estimate(interquartile_mean_over, [np.arange(5.0), np.array([1.0])]).interval is None
+
+
+def test_a_score_that_is_missing_is_not_trimmed_away():
+    strata = [np.arange(8.0), np.array([1.0, 2.0, np.nan, 4.0])]
+    value, interval = bootstrap_estimate(interquartile_mean_over, strata)
+    assert np.isnan(value)
+    assert interval is None
 
 
 def test_windows_end_with_their_step_and_are_empty_where_nothing_happened():

@@ -3,12 +3,19 @@
 import numpy as np
 import pytest
 
+from surefoot import statistics
 from surefoot.claims import Verdict
 from surefoot.experiments import minatar
 from surefoot.experiments.minatar import Cell, Config
 from surefoot.types import UserError
 
 FULL = Config(seeds=10)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """What is made up here is clear enough for a few resamples."""
+    monkeypatch.setattr(statistics, "RESAMPLES", 300)
 
 
 def test_the_defaults_are_the_papers():
@@ -33,6 +40,8 @@ def test_presets_set_beta_and_are_kept_apart():
     assert "exploration" not in paper.settings  # UA-DQN's own default is the paper's 0.2.
     assert released.settings["exploration"] == 0.04
     assert paper.name != released.name
+    same = Cell("breakout", "dqn", None, 0)  # The released code has the paper's settings for it.
+    assert minatar.planned(Config(preset="released"), same) == minatar.planned(Config(), same)
 
 
 @pytest.mark.parametrize(
@@ -123,9 +132,28 @@ def test_too_greedy_is_seen():
 
 
 def test_short_or_few_runs_decide_nothing():
-    for config in (Config(steps=100_000), Config(seeds=2)):
+    for config in (Config(steps=100_000), Config(seeds=4)):
         found = minatar.claims(config, *made_up(PAPER))
         assert {each.verdict for each in found} == {Verdict.UNDECIDED}
+
+
+def test_alike_agents_are_seldom_told_apart_with_the_fewest_seeds_that_decide():
+    def told_apart(seeds, trials=150):
+        rng = np.random.default_rng(0)
+        pairs = [([rng.normal(size=seeds)], [rng.normal(size=seeds)]) for _ in range(trials)]
+        intervals = [statistics.bootstrap_estimate(minatar._gap, *pair).interval for pair in pairs]
+        return np.mean([low > 0 or high < 0 for low, high in intervals])
+
+    assert told_apart(minatar.FEWEST_SEEDS) < 0.12
+    assert told_apart(3) > 0.12
+
+
+def test_a_run_without_a_score_leaves_other_agents_to_be_compared():
+    curves, scores = made_up(PAPER)
+    missing = next(cell for cell in scores if (cell.game, cell.label) == ("freeway", "dqn"))
+    found = {each.name: each.verdict for each in minatar.claims(FULL, curves, {**scores, missing: np.nan})}
+    assert found["all games: IQM of scores, uadqn less qrdqn"] == Verdict.HOLDS
+    assert found["all games: IQM of scores, qrdqn less dqn"] == Verdict.UNDECIDED
 
 
 def test_published_curves_are_in_the_package():
