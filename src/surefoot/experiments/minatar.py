@@ -35,7 +35,7 @@ END = 0.1
 LEAST_END = 10_000
 """Steps that it has at least, so that even Freeway's episodes of 2,500 steps end in it."""
 FEWEST_SEEDS = 5
-"""Of two agents that are alike, a 95 % bootstrap prefers one in 20 % of cases with 3 seeds, 7 % with 5 and 5 %
+"""Of two agents that are alike, a 95 % bootstrap prefers one in 20 % of cases with 3 seeds, 7 % with 5, 5 %
 with 10 (4,000 simulated pairs each, normal scores)."""
 FULL_LENGTH = 5_000_000
 MORE_EPSILON = 0.1
