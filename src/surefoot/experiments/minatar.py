@@ -15,7 +15,7 @@ from surefoot.claims import Claim, above, between, claim
 from surefoot.envs import MINATAR_IDS
 from surefoot.experiments.base import Outcome, Settings, Sweep, SweptExperiment, Table, require_at_least
 from surefoot.figures import minatar as figure
-from surefoot.runs.log import read_episodes, read_metrics
+from surefoot.runs.log import read_episodes, read_metrics, seconds_until
 from surefoot.statistics import (
     Estimate,
     Strata,
@@ -133,10 +133,11 @@ def run(config: Config, sweep: Sweep) -> Outcome:
     paths = sweep(list(plan.values()))
     curves = {cell: curve_of(paths[run.name], config.steps) for cell, run in plan.items()}
     scores = {cell: score_of(paths[run.name], config.steps) for cell, run in plan.items()}
+    seconds = {cell: seconds_until(paths[run.name], config.steps) for cell, run in plan.items()}
     table = table_of(curves)
     return Outcome(
         claims(config, curves, scores),
-        {"data": table, "scores": scores_table(scores)},
+        {"data": table, "scores": scores_table(scores, seconds)},
         figure.draw(table, published(), config.preset),
     )
 
@@ -179,13 +180,14 @@ def table_of(curves: Mapping[Cell, Table]) -> Table:
     return {name: np.array(values) for name, values in columns.items()}
 
 
-def scores_table(scores: Mapping[Cell, float]) -> Table:
-    """One line a run."""
+def scores_table(scores: Mapping[Cell, float], seconds: Mapping[Cell, float]) -> Table:
+    """One line a run: its score, and how long it took on its core."""
     return {
         "game": np.array([cell.game for cell in scores]),
         "agent": np.array([cell.label for cell in scores]),
         "seed": np.array([cell.seed for cell in scores]),
         "score": np.array(list(scores.values())),
+        "seconds": np.array([round(seconds[cell]) for cell in scores]),
     }
 
 

@@ -251,6 +251,17 @@ def latest(directory: Path) -> dict[str, float]:
     return found
 
 
+def seconds_until(directory: Path, step: int) -> float:
+    """How long a run took to this step, all its sittings together."""
+    sittings: dict[int, float] = {}
+    for line in _read_json_lines(directory / TIMING):
+        if line["step"] <= step:
+            elapsed = line["time/elapsed"]
+            began_at = round(line["step"] - line["time/fps"] * elapsed)
+            sittings[began_at] = elapsed
+    return sum(sittings.values())
+
+
 def _read_json_lines(path: Path) -> list[dict[str, float]]:
     return _parsed(path.read_text(errors="replace") if path.exists() else "")
 

@@ -169,6 +169,7 @@ def test_a_short_run_gives_tables_and_a_figure_and_goes_on(sweep):
     outcome = minatar.run(config, sweep)
     assert set(outcome.tables["data"]["agent"]) == {"dqn"}
     assert outcome.tables["scores"]["score"].shape == (1,)
+    assert outcome.tables["scores"]["seconds"].shape == (1,)
     assert np.nanmean(outcome.tables["data"]["mean_return"]) > 0
     assert len(outcome.figure.axes) == 1
     longer = minatar.run(Config(seeds=1, steps=1_500, games="breakout", agents="dqn"), sweep)
