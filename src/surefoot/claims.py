@@ -87,16 +87,19 @@ def between(low: float, high: float, text: str | None = None) -> Criterion:
 
 def above(bound: float) -> Criterion:
     """Holds when the whole interval lies above the bound; one that touches it decides nothing."""
-    return Criterion(f"> {bound:g}", lambda interval: _side(interval[0] > bound, interval[1] < bound))
+
+    def judge(interval: Interval) -> Verdict:
+        if interval[0] > bound:
+            return Verdict.HOLDS
+        return Verdict.FAILS if interval[1] < bound else Verdict.UNDECIDED
+
+    return Criterion(f"> {bound:g}", judge)
 
 
 def below(bound: float) -> Criterion:
     """Holds when the whole interval lies below the bound; one that touches it decides nothing."""
-    return Criterion(f"< {bound:g}", lambda interval: _side(interval[1] < bound, interval[0] > bound))
-
-
-def _side(right: bool, wrong: bool) -> Verdict:
-    return Verdict.HOLDS if right else Verdict.FAILS if wrong else Verdict.UNDECIDED
+    mirrored = above(-bound)
+    return Criterion(f"< {bound:g}", lambda interval: mirrored.judge((-interval[1], -interval[0])))
 
 
 def recovers(truth: float, precision: float) -> Criterion:
