@@ -67,7 +67,7 @@ def _draw_game(axes: Axes, table: Mapping[str, NDArray[Any]], published: Mapping
             inside = theirs["step"] <= last
             if inside.sum() > 1:
                 axes.plot(
-                    theirs["step"][inside],
+                    _middles(theirs["step"][inside]),
                     theirs["mean_return"][inside],
                     color=color,
                     linewidth=0.9,
@@ -86,7 +86,13 @@ def _draw_agent(axes: Axes, curves: Mapping[str, NDArray[Any]], name: str, color
     estimates = [mean_estimate(each) for each in known if len(each)]
     mean = np.array([each.measured for each in estimates])
     ends = np.array([each.interval or (each.measured, each.measured) for each in estimates]).reshape(-1, 2)
-    line_with_band(axes, step[seen], mean, ends[:, 0], ends[:, 1], color=color, label=name)
+    middles = _middles(step)[seen]
+    line_with_band(axes, middles, mean, ends[:, 0], ends[:, 1], color=color, label=name)
+
+
+def _middles(ends: NDArray[Any]) -> NDArray[Any]:
+    """Of windows of steps, where a mean over each belongs: theirs are wider than ours."""
+    return (np.concatenate([[0], ends[:-1]]) + ends) / 2
 
 
 def _part(table: Mapping[str, NDArray[Any]], column: str, value: str) -> dict[str, NDArray[Any]]:
