@@ -72,7 +72,7 @@ def claim(
     )
 
 
-def between(low: float, high: float, text: str | None = None) -> Criterion:
+def between(low: float, high: float) -> Criterion:
     """Holds when the whole interval lies in [low, high], fails when none of it does."""
 
     def judge(interval: Interval) -> Verdict:
@@ -82,7 +82,7 @@ def between(low: float, high: float, text: str | None = None) -> Criterion:
             return Verdict.FAILS
         return Verdict.UNDECIDED
 
-    return Criterion(text or f"{low:.3g} to {high:.3g}", judge)
+    return Criterion(f"{low:.3g} to {high:.3g}", judge)
 
 
 def above(bound: float) -> Criterion:

@@ -214,7 +214,7 @@ def claims(config: Config, curves: Mapping[Cell, Table], scores: Mapping[Cell, f
     epsilon = "QR-DQN's performance decreases with higher levels of epsilon-greedy exploration"
 
     def of(game: str, label: str) -> NDArray[Any]:
-        return np.array([s for cell, s in scores.items() if (cell.game, cell.label) == (game, label)])
+        return np.array([score for cell, score in scores.items() if _is(cell, game, label)])
 
     best = {game: _best_mean([of(game, each) for each in agents]) for game in games}
 
@@ -244,8 +244,13 @@ def claims(config: Config, curves: Mapping[Cell, Table], scores: Mapping[Cell, f
         claim(name, paper=paper, **estimate._asdict(), criterion=criterion)
         for name, paper, estimate, criterion in found
     ]
+    return if_enough(config, judged)
+
+
+def if_enough(config: Settings, judged: Sequence[Claim]) -> list[Claim]:
+    """Claims with their verdicts, or undecided where runs are too short or too few."""
     enough = config.steps >= FULL_LENGTH and config.seeds >= FEWEST_SEEDS
-    return judged if enough else [each.undecided() for each in judged]
+    return [each if enough else each.undecided() for each in judged]
 
 
 def _gap(ours: Strata, theirs: Strata) -> float:

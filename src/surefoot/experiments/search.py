@@ -18,7 +18,7 @@ from surefoot.experiments.base import (
     Table,
     require_at_least,
 )
-from surefoot.experiments.minatar import FEWEST_SEEDS, FULL_LENGTH, score_of
+from surefoot.experiments.minatar import FULL_LENGTH, if_enough, score_of
 from surefoot.figures import search as figure
 from surefoot.statistics import Strata, bootstrap_estimate
 from surefoot.sweeps.plan import PlannedRun
@@ -140,8 +140,7 @@ def claims(config: Config, scores: Mapping[Candidate, NDArray[Any]]) -> list[Cla
             criterion=below(1),
         ),
     ]
-    enough = config.steps >= FULL_LENGTH and config.seeds >= FEWEST_SEEDS
-    return judged if enough else [each.undecided() for each in judged]
+    return if_enough(config, judged)
 
 
 def _relative_gap(one: Sequence[NDArray[Any]], other: Sequence[NDArray[Any]]) -> float:
