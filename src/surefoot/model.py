@@ -1,9 +1,8 @@
 """The friendly object: an agent, its environment and its experience, to train, ask, save and load."""
 
-import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -15,11 +14,12 @@ from surefoot.risk import aversion_of, risk_aversion_of
 from surefoot.runs import checkpoint, directory
 from surefoot.runs.blueprint import AnyNetwork, Blueprint, build, draw_up
 from surefoot.runs.display import Display
-from surefoot.runs.log import NOTHING, Logger, Scalars, is_complete, rewind
+from surefoot.runs.log import Logger, Scalars
 from surefoot.runs.plan import Plan
 from surefoot.runs.probes import probe_of
 from surefoot.runs.provenance import provenance
 from surefoot.runs.recorder import Recorder
+from surefoot.runs.reopening import reopened
 from surefoot.runs.session import Listener, Session
 from surefoot.runs.signals import pass_on, stop_in_order
 from surefoot.runs.trainer import Trainer
@@ -377,34 +377,15 @@ class Model:
             loggers: As in `learn`.
             progress: Show progress on standard error.
         """
-        home = Path(path)
-        config = directory.read_config(home)
-        blueprint, plan = Blueprint.from_json(config), Plan.from_json(config)
-        if steps is not None:
-            plan = replace(plan, steps=steps)
-        with ExitStack() as stack:
-            stack.callback(directory.hold(home).release)
-            good = directory.newest_good(home)
-            for wrong in good.bad.values():
-                warnings.warn(f"{wrong}; an older checkpoint is used", stacklevel=2)
-            directory.set_aside(good.bad)
-            model = cls._built(blueprint, network, home)
-            trainer = model._trainer
-            if good.path is not None and good.manifest is not None:
-                trainer.load(good.path, good.manifest)
-            if steps is not None and steps < trainer.step:
-                raise UserError(f"steps: got {steps}, accepted: at least the {trainer.step} that are made")
-            ends = NOTHING if good.manifest is None else good.manifest.notes["log"]
-            over = trainer.step >= plan.steps
-            if over and is_complete(home, trainer.step, ends, plan.is_due(trainer.step)):
+        with reopened(Path(path), steps) as run, ExitStack() as stack:
+            model = cls._built(run.blueprint, network, run.home)
+            run.restore(model._trainer)
+            if run.is_over(model.num_timesteps):
                 return model
             model._enter(env)
-            directory.clean_up(home)
-            for name in rewind(home, trainer.step, ends):
-                warnings.warn(f"{home / name}: some of its lines are lost", stacklevel=2)
-            directory.write_config(home, {**config, **asdict(plan)})
-            judge = None if plan.eval_every is None else stack.enter_context(model._judge(eval_env))
-            model._train(plan, home, judge, callbacks, loggers, progress=progress)
+            run.make_ready(model.num_timesteps)
+            judge = None if run.plan.eval_every is None else stack.enter_context(model._judge(eval_env))
+            model._train(run.plan, run.home, judge, callbacks, loggers, progress=progress)
         return model
 
     @classmethod
