@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from types import TracebackType
 from typing import NamedTuple
 
@@ -76,10 +77,11 @@ def counts_of(glances: Sequence[Glance]) -> str:
     words = [f"{counts[phase]} {phase}" for phase in Phase if counts[phase]]
     open_phases = (Phase.RUNNING, Phase.WAITING)
     steps = sum(each.status.run.steps - each.step for each in glances if each.status.phase in open_phases)
-    # Those that wait may be slow or fast: they count as the mean of all that is known.
+    # Those that wait may be slow or fast: they count as the middle one of all that are known, which is not
+    # moved by one that has just been started and still compiles.
     paces = [1 / each.speed for each in glances if each.speed]
     if steps and paces and counts[Phase.RUNNING]:
-        seconds = steps * sum(paces) / len(paces) / counts[Phase.RUNNING]
+        seconds = steps * median(paces) / counts[Phase.RUNNING]
         words.append(f"about {duration(seconds)} left")
     return ", ".join(words)
 

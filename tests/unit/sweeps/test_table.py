@@ -53,8 +53,16 @@ def test_a_line_says_how_far_how_fast_how_well_and_how_long_yet(tmp_path, sweep)
     assert lines[4].split() == ["fourth", "0/1,000", "waiting"]
 
 
+def test_the_time_left_is_not_moved_by_a_run_that_still_compiles(tmp_path, sweep):
+    fresh = status("fifth", Phase.RUNNING)
+    write_log(tmp_path, fresh, 400, 0.01, 0.0)
+    # 600 + 600 + 1,000 steps, two at a time, at the middle one of 1/200, 1/50 and 100 seconds each.
+    counts = table.counts_of([table.glance_at(tmp_path, each) for each in [*sweep, fresh]])
+    assert counts.endswith("about 0:22 left")
+
+
 def test_the_time_left_takes_those_that_wait_for_average(tmp_path, sweep):
-    # 600 + 1,000 steps, one at a time, at the mean of 1/200 and 1/50 of a second each.
+    # 600 + 1,000 steps, one at a time, midway between 1/200 and 1/50 of a second each.
     counts = table.counts_of([table.glance_at(tmp_path, each) for each in sweep])
     assert counts == "1 waiting, 1 running, 1 done, 1 failed, about 0:20 left"
 
