@@ -30,7 +30,8 @@ def draw(table: Mapping[str, NDArray[Any]]) -> Figure:
     left.set_title("QR-DQN")
     betas = np.array([f"{beta:g}" for beta in table["exploration"]])
     _strip(right, betas[aware], table["score"][aware], ALEATORIC)
-    right.set(xlabel="beta", ylim=(0, None))
+    highest = np.nanmax(np.append(table["score"], 0))
+    right.set(xlabel="beta", ylim=(0, 1.05 * highest or None))
     right.set_title("UA-DQN")
     title = "Return at the end of training on Breakout: a dot a seed, a bar at the mean"
     figure.suptitle(title, x=0.01, ha="left")
