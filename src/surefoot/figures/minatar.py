@@ -30,6 +30,8 @@ AGENTS = {
     "uadqn": ("UA-DQN", ALEATORIC),
 }
 PANELS_A_ROW = 3
+FEWEST_FOR_A_BAND = 3
+"""Seeds. The interval of two is 13 standard errors wide on either side: one would see nothing else."""
 
 
 @styled
@@ -51,10 +53,13 @@ def draw(table: Mapping[str, NDArray[Any]], published: Mapping[str, NDArray[Any]
     if any(line.get_linestyle() == "--" for axes in panels for line in axes.lines):
         shown["published, 1 seed"] = Line2D([], [], color=INK, linewidth=0.9, linestyle="--")
     figure.legend(list(shown.values()), list(shown), loc="outside lower center", ncols=len(shown))
-    figure.suptitle(
-        f"Returns of training episodes, {count_of_seeds(table)}, preset: {preset}", x=0.01, ha="left"
-    )
+    title = ["Returns of training episodes", f"{_seeds(table)}, preset: {preset}"]
+    figure.suptitle(("\n" if columns == 1 else ", ").join(title), x=0.01, ha="left")
     return figure
+
+
+def _seeds(table: Mapping[str, NDArray[Any]]) -> str:
+    return "mean of 2 seeds (thin: each)" if len(np.unique(table["seed"])) == 2 else count_of_seeds(table)
 
 
 def _draw_game(axes: Axes, table: Mapping[str, NDArray[Any]], published: Mapping[str, NDArray[Any]]) -> None:
@@ -73,7 +78,9 @@ def _draw_game(axes: Axes, table: Mapping[str, NDArray[Any]], published: Mapping
                     linewidth=0.9,
                     linestyle="--",
                 )
-    axes.set(xlabel="step", ylabel="return", xlim=(0, last), ylim=(0, None))
+    # By the lines: the interval of a few seeds may reach far beyond them in a window or two.
+    highest = max((np.nanmax(np.append(line.get_ydata(), 0)) for line in axes.lines), default=0.0)
+    axes.set(xlabel="step", ylabel="return", xlim=(0, last), ylim=(0, 1.15 * highest or None))
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
 
@@ -85,9 +92,15 @@ def _draw_agent(axes: Axes, curves: Mapping[str, NDArray[Any]], name: str, color
     seen = np.array([len(each) > 0 for each in known])
     estimates = [mean_estimate(each) for each in known if len(each)]
     mean = np.array([each.measured for each in estimates])
-    ends = np.array([each.interval or (each.measured, each.measured) for each in estimates]).reshape(-1, 2)
     middles = _middles(step)[seen]
-    line_with_band(axes, middles, mean, ends[:, 0], ends[:, 1], color=color, label=name)
+    if len(values) < FEWEST_FOR_A_BAND:
+        axes.plot(middles, mean, color=color, label=name)
+        if len(values) > 1:
+            axes.plot(middles, values.T[seen], color=color, linewidth=0.6, alpha=0.6)
+    else:
+        ends = np.array([each.interval or (each.measured, each.measured) for each in estimates])
+        low, high = ends.reshape(-1, 2).T
+        line_with_band(axes, middles, mean, low, high, color=color, label=name)
 
 
 def _middles(ends: NDArray[Any]) -> NDArray[Any]:

@@ -5,17 +5,23 @@ import pytest
 
 from surefoot.figures import minatar
 
+RETURNS = np.array([[np.nan, 2.0, 3.0, 4.0], [np.nan, 3.0, 4.0, 5.0], [np.nan, 4.0, 5.0, 6.0]])
+
+
+def table_of(returns):
+    """Seeds of one agent on one game, four windows of 50 steps; in the first, no episode ended."""
+    return {
+        "game": np.full(returns.size, "breakout"),
+        "agent": np.full(returns.size, "uadqn"),
+        "seed": np.repeat(range(len(returns)), 4),
+        "step": np.tile([50, 100, 150, 200], len(returns)),
+        "mean_return": returns.ravel(),
+    }
+
 
 @pytest.fixture
 def table():
-    """Two seeds of one agent on one game, four windows of 50 steps; in the first, no episode of one ended."""
-    return {
-        "game": np.full(8, "breakout"),
-        "agent": np.full(8, "uadqn"),
-        "seed": np.repeat([0, 1], 4),
-        "step": np.tile([50, 100, 150, 200], 2),
-        "mean_return": np.array([np.nan, 2.0, 3.0, 4.0, np.nan, 4.0, 5.0, 6.0]),
-    }
+    return table_of(RETURNS)
 
 
 def published(game):
@@ -41,3 +47,24 @@ def test_a_game_of_which_nothing_was_published_has_no_dashes(table):
     figure = minatar.draw(table, published("freeway"), "paper")
     assert set(lines(figure)) == {"-"}
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["UA-DQN"]
+
+
+def test_three_seeds_have_an_interval_and_two_are_shown_as_they_are():
+    nothing = published("freeway")
+    two, three = (minatar.draw(table_of(RETURNS[:seeds]), nothing, "paper") for seeds in (2, 3))
+    assert [line.get_ydata().tolist() for line in two.axes[0].lines] == [
+        [2.5, 3.5, 4.5],
+        [2, 3, 4],
+        [3, 4, 5],
+    ]
+    assert not two.axes[0].collections
+    assert "mean of 2 seeds (thin: each)" in two.get_suptitle()
+    assert len(three.axes[0].lines) == len(three.axes[0].collections) == 1
+    assert "mean of 3 seeds, 95 % CI" in three.get_suptitle()
+
+
+def test_the_lines_fill_the_panel_however_wide_their_interval(table):
+    wild = table_of(RETURNS * [[1], [1], [100]])
+    for each, highest in ((table, 5), (wild, (4 + 5 + 600) / 3)):
+        axes = minatar.draw(each, published("freeway"), "paper").axes[0]
+        assert axes.get_ylim() == pytest.approx((0, 1.15 * highest))
