@@ -59,7 +59,8 @@ def draw(table: Mapping[str, NDArray[Any]], published: Mapping[str, NDArray[Any]
 
 
 def _seeds(table: Mapping[str, NDArray[Any]]) -> str:
-    return "mean of 2 seeds (thin: each)" if len(np.unique(table["seed"])) == 2 else count_of_seeds(table)
+    seeds = len(np.unique(table["seed"]))
+    return f"mean of {seeds} seeds (thin: each)" if 1 < seeds < FEWEST_FOR_A_BAND else count_of_seeds(table)
 
 
 def _draw_game(axes: Axes, table: Mapping[str, NDArray[Any]], published: Mapping[str, NDArray[Any]]) -> None:
