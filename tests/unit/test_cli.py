@@ -110,6 +110,11 @@ def test_results_are_not_overwritten_unless_asked(run, tmp_path):
         (["reproduce", "widths", "--widths", "10", "20"], ["--widths", "got 10 20", "10 and 100"]),
         (["reproduce", "widths", "--widths", "10", "100", "10"], ["--widths", "got 10 100 10", "different"]),
         (["reproduce", "widths", "--widths"], ["--widths", "10 and 100"]),
+        (["reproduce", "minatar", "--games", "pong"], ["--games", "got pong", "breakout, freeway"]),
+        (["reproduce", "minatar", "--agents", "ppo"], ["--agents", "got ppo", "dqn, qrdqn"]),
+        (["reproduce", "minatar", "--seeds", "0"], ["--seeds", "got 0", "from 1"]),
+        (["reproduce", "search", "--steps", "0"], ["--steps", "got 0", "from 1"]),
+        (["sweep", "none.toml"], ["none.toml", "a plan in TOML"]),
     ],
 )
 def test_a_mistake_is_one_clear_line_and_exit_code_2(run, tmp_path, monkeypatch, args, words):
@@ -141,3 +146,29 @@ def test_an_interruption_is_one_line(run, tmp_path, monkeypatch):
     code, _, err = run(*QUICK, "--out", str(tmp_path))
     assert code == 130
     assert err.endswith("surefoot: interrupted\n")
+
+
+PLAN = '[[runs]]\nenv = "surefoot/WindyCliff-v0"\nsteps = 10\n'
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--jobs", "0"], ["--jobs", "got 0", "from 1"]),
+        (["--address", "10.0.0.1:6379"], ["--address", "accepted: --engine ray"]),
+        (["--engine", "ray", "--address", ""], ["--address", "got nothing", "HOST:PORT"]),
+        (["--engine", "ray", "--address", "local"], ["--address", "got local", "HOST:PORT"]),
+        (["--engine", "ray", "--address", "ray://10.0.0.1:10001"], ["--address", "HOST:PORT"]),
+        (["--engine", "slurm"], ["--engine", "slurm", "local"]),
+    ],
+)
+@pytest.mark.parametrize("command", [["sweep", "plan.toml"], ["reproduce", "cliff", "--seeds", "1"]])
+def test_a_sweep_with_nobody_to_carry_it_out_is_refused(run, tmp_path, monkeypatch, command, args, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    code, out, err = run(*command, *args)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    for word in words:
+        assert word in err
+    assert not list(tmp_path.rglob("ledger.jsonl"))

@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -94,14 +94,16 @@ def _reproduction(experiment: Experiment) -> Callable[..., Callable[[], int]]:
         def work() -> int:
             assert isinstance(experiment, SweptExperiment)
             directory = report.continued_directory(experiment, out, overwrite=overwrite)
+            runs: dict[str, Path] = {}
 
             def sweep(plan: Sequence[PlannedRun]) -> Mapping[str, Path]:
                 ended = run_plan(plan, directory, engine_of(engine, jobs, address), experiment.name)
                 require_done(directory, ended)
-                return {run.name: path_of(directory, run) for run in plan}
+                runs.update({run.name: path_of(directory, run) for run in plan})
+                return runs
 
             outcome = experiment.run(settings, sweep)
-            return conclude(experiment, settings, outcome, directory, strict=strict)
+            return conclude(experiment, settings, outcome, directory, runs.values(), strict=strict)
 
         return work
 
@@ -111,11 +113,17 @@ def _reproduction(experiment: Experiment) -> Callable[..., Callable[[], int]]:
 
 
 def conclude(
-    experiment: Experiment, settings: Settings, outcome: Outcome, directory: Path, *, strict: bool
+    experiment: Experiment,
+    settings: Settings,
+    outcome: Outcome,
+    directory: Path,
+    runs: Iterable[Path] = (),
+    *,
+    strict: bool,
 ) -> int:
     """Write what came out of an experiment, and show its claims."""
     outcome = outcome._replace(claims=judged(experiment, settings, outcome.claims))
-    written = report.write(experiment, settings, outcome, directory)
+    written = report.write(experiment, settings, outcome, directory, runs)
     # A file has no width of its own; rich would take it for a narrow terminal.
     console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(f"{experiment.title}\nseeds: {settings.seeds}, intervals: {experiment.intervals}")

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -11,8 +11,9 @@ from typing import Any
 from surefoot.claims import Claim
 from surefoot.experiments.base import Experiment, Outcome, Settings, Table
 from surefoot.figures import style
-from surefoot.runs.directory import new_directory
+from surefoot.runs.directory import new_directory, read_config
 from surefoot.runs.provenance import provenance
+from surefoot.sweeps.ledger import LEDGER
 from surefoot.types import UserError
 
 SUMMARY = "summary.json"
@@ -40,15 +41,23 @@ def choose_directory(experiment: Experiment, out: Path | None, *, overwrite: boo
 def continued_directory(experiment: Experiment, out: Path | None, *, overwrite: bool) -> Path:
     """The directory of an experiment's runs, new or of an earlier go; conclusions are drawn anew."""
     out = out or HOME / experiment.name
-    summary = out / SUMMARY
-    if summary.exists() and not overwrite:
-        try:
-            found = json.loads(summary.read_text())["experiment"]
-        except (OSError, ValueError, KeyError, TypeError):
-            found = "something else"
-        if found != experiment.name:
-            raise UserError(f"--out: {out} holds {found}, accepted: another directory, or --overwrite")
+    taken = [name for name in file_names(experiment) if (out / name).exists()]
+    if taken and not overwrite and not _is_ours(experiment, out):
+        raise UserError(
+            f"--out: {out} already holds {', '.join(taken)} of something else, "
+            "accepted: another directory, or --overwrite"
+        )
     return _writable(out)
+
+
+def _is_ours(experiment: Experiment, out: Path) -> bool:
+    """Whether what a directory holds is the experiment's: so says its summary, or the ledger of its runs."""
+    try:
+        return bool(json.loads((out / SUMMARY).read_text())["experiment"] == experiment.name)
+    except FileNotFoundError:
+        return (out / LEDGER).exists()
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def _writable(out: Path) -> Path:
@@ -63,7 +72,9 @@ def _writable(out: Path) -> Path:
     return out
 
 
-def write(experiment: Experiment, settings: Settings, outcome: Outcome, directory: Path) -> list[Path]:
+def write(
+    experiment: Experiment, settings: Settings, outcome: Outcome, directory: Path, runs: Iterable[Path] = ()
+) -> list[Path]:
     """Tables as CSV, the figure as PNG and SVG, and a summary; their paths.
 
     All are written aside before the first is moved in; an old summary goes before the files it speaks of.
@@ -74,7 +85,8 @@ def write(experiment: Experiment, settings: Settings, outcome: Outcome, director
                 _write_csv(Path(aside, f"{name}.csv"), outcome.tables[name])
             for ending in ("png", "svg"):
                 style.save(outcome.figure, Path(aside, f"{experiment.name}.{ending}"))
-            text = json.dumps(summary(experiment, settings, outcome.claims), indent=2, allow_nan=False)
+            said = summary(experiment, settings, outcome.claims, runs)
+            text = json.dumps(said, indent=2, allow_nan=False)
             Path(aside, SUMMARY).write_text(text + "\n")
             (directory / SUMMARY).unlink(missing_ok=True)
             return [Path(aside, name).replace(directory / name) for name in file_names(experiment)]
@@ -82,8 +94,10 @@ def write(experiment: Experiment, settings: Settings, outcome: Outcome, director
         raise UserError(f"--out: could not write to {directory} ({error.strerror})") from error
 
 
-def summary(experiment: Experiment, settings: Settings, claims: Sequence[Claim]) -> dict[str, Any]:
-    """What `summary.json` says."""
+def summary(
+    experiment: Experiment, settings: Settings, claims: Sequence[Claim], runs: Iterable[Path] = ()
+) -> dict[str, Any]:
+    """What `summary.json` says; the runs that it is drawn from may be of other revisions than the summary."""
     return {
         "experiment": experiment.name,
         "seeds": settings.seeds,
@@ -91,7 +105,13 @@ def summary(experiment: Experiment, settings: Settings, claims: Sequence[Claim])
         "claims": [each.as_json() for each in claims],
         "settings": asdict(settings),
         **provenance(),
+        "runs_begun_by": sorted({_beginner(read_config(run)) for run in runs}),
     }
+
+
+def _beginner(config: Mapping[str, Any]) -> str:
+    """The version and, where it is known, the revision that a run began with."""
+    return " ".join(str(config[name]) for name in ("version", "revision") if config.get(name))
 
 
 def _write_csv(path: Path, table: Table) -> None:

@@ -8,8 +8,9 @@ from contextlib import contextmanager, suppress
 from itertools import product
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
+from surefoot.runs.locks import lock_at
 from surefoot.types import UserError
 
 MOST_A_CORE = 100
@@ -41,7 +42,7 @@ def a_core() -> Generator[int]:
         home.mkdir(mode=0o700, exist_ok=True)
     cores = available_cores()
     for place, core in product(range(MOST_A_CORE), cores):
-        lock = FileLock(home / f"{core}-{place}.lock", timeout=0)
+        lock = lock_at(home / f"{core}-{place}.lock")
         try:
             lock.acquire()
         except (Timeout, OSError):

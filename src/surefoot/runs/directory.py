@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 from surefoot.runs import checkpoint
 from surefoot.runs.checkpoint import CheckpointError, Manifest
 from surefoot.runs.disk import remove_directory, replace_file
+from surefoot.runs.locks import lock_at
 from surefoot.runs.log import EPISODES, METRICS, read_episodes, read_metrics
 from surefoot.runs.tally import RECENT
 from surefoot.types import UserError
@@ -74,13 +75,18 @@ def write_config(directory: Path, config: Mapping[str, Any]) -> None:
 
 def hold(directory: Path) -> FileLock:
     """Become the one writer of a run's directory; the operating system frees it if this process dies."""
-    lock = FileLock(directory / LOCK, timeout=0)
+    lock = lock_at(directory / LOCK)
     try:
         lock.acquire()
     except Timeout:
         raise UserError(
             f"{directory}: in use by {_holder(directory)}, accepted: one writer at a time"
         ) from None
+    except OSError as error:
+        words = (
+            f"no lock there ({error.strerror}), accepted: a directory to write to, on a disk that knows locks"
+        )
+        raise UserError(f"{directory}: {words}") from error
     with suppress(OSError):  # A courtesy, even where the disk is full.
         (directory / HOLDER).write_text(f"process {os.getpid()} on {socket.gethostname()}")
     return lock
@@ -91,7 +97,7 @@ def is_held(directory: Path) -> bool:
     if not (directory / LOCK).exists():
         return False
     try:
-        with FileLock(directory / LOCK, timeout=0):
+        with lock_at(directory / LOCK):
             return False
     except Timeout:
         return True

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import secrets
 import signal
 import socket
@@ -18,6 +19,8 @@ from surefoot.types import UserError, one_line, whole_number
 
 LOOPBACK_ONLY = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 """At 0, everywhere as on those systems: a cluster that is started here is for this machine alone."""
+ADDRESS = re.compile(r"[^\s/]+:[0-9]+|auto")
+"""Of a cluster that is there; `auto` finds this machine's. Given `local` or nothing, Ray would start one."""
 ASK_EVERY = 5.0
 """Seconds between two looks at the cluster."""
 PATIENCE = 20.0
@@ -109,6 +112,8 @@ class RayEngine:
 
     def __init__(self, address: str | None = None, jobs: int | None = None) -> None:
         most = None if jobs is None else whole_number("--jobs", jobs, 1)
+        if address is not None and not ADDRESS.fullmatch(address):
+            raise UserError(f"--address: got {address or 'nothing'}, accepted: HOST:PORT, auto")
         # Read when it is imported, and by the nodes that it starts.
         os.environ["RAY_AUTH_MODE"] = "token"
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -120,11 +125,12 @@ class RayEngine:
             self._ray: Any = import_module("ray")
         except ImportError:
             raise UserError("--engine: ray is not installed, accepted: pip install 'surefoot[ray]'") from None
-        here = {} if address else {"include_dashboard": False}
+        where = {"address": "local", "include_dashboard": False} if address is None else {"address": address}
         try:
-            self._ray.init(address=address or "local", log_to_driver=False, logging_level="ERROR", **here)
+            self._ray.init(**where, log_to_driver=False, logging_level="ERROR")
         except Exception as error:
-            raise UserError(f"--address: got {address or 'local'}, {one_line(error)}") from error
+            flag = "--engine: got ray" if address is None else f"--address: got {address}"
+            raise UserError(f"{flag}, {one_line(error)}") from error
         self._task = self._ray.remote(num_cpus=1, max_retries=0)(carry_out_task)
         self._cluster = Cluster(self._ray, most)
 

@@ -10,12 +10,15 @@ from typing import Any, NamedTuple
 from filelock import FileLock, Timeout
 
 from surefoot.runs import directory
+from surefoot.runs.locks import lock_at
 from surefoot.sweeps.engine import Engine, Worker
 from surefoot.sweeps.ledger import Ledger
 from surefoot.sweeps.plan import PlannedRun
 from surefoot.types import UserError, one_line
 
 RUNS, LOGS, LOCK = "runs", "logs", "sweep.lock"
+WHO_LEARNS_WHAT = ("env", "agent", "seed", "preset", "network", "normalise")
+"""In a run's configuration, beside the agent's settings."""
 MOST_DEATHS = 20
 """How often a run may be killed and begun again in one go of the sweep."""
 SIGNALLED = 128
@@ -71,7 +74,7 @@ def _hold(home: Path) -> FileLock:
     try:
         for part in (RUNS, LOGS):
             (home / part).mkdir(parents=True, exist_ok=True)
-        lock = FileLock(home / LOCK, timeout=0)
+        lock = lock_at(home / LOCK)
         lock.acquire()
     except Timeout:
         raise UserError(f"{home}: another sweep is under way here, accepted: one at a time") from None
@@ -104,7 +107,7 @@ class _Sweep:
         if not self._is_begun(run):
             return None
         config = directory.read_config(path_of(self._home, run))
-        whose = {name: config[name] for name in ("env", "agent", "seed") if name in config}
+        whose = {name: config[name] for name in WHO_LEARNS_WHAT if name in config}
         return {**config.get("settings", {}), **whose}
 
     def run(self, show: Show, stop: Callable[[], bool]) -> list[Status]:

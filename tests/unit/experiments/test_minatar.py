@@ -34,6 +34,11 @@ def test_more_seeds_and_steps_extend_a_plan():
     assert first.items() <= second.items()
 
 
+def test_more_games_extend_a_plan():
+    one, all_ = Config(games="breakout", agents="qrdqn"), Config()
+    assert set(minatar.cells(one)) < set(minatar.cells(all_))
+
+
 def test_presets_set_beta_and_are_kept_apart():
     cell = Cell("breakout", "uadqn", None, 0)
     paper, released = (minatar.planned(Config(preset=preset), cell) for preset in ("paper", "released"))
@@ -118,7 +123,7 @@ def test_every_claim_holds_where_all_is_as_the_paper_says():
         ({"uadqn": 7.0}, "all games: IQM of scores, uadqn less qrdqn"),
         ({"uadqn": 7.0}, "all games: probability that uadqn beats qrdqn"),
         ({"dqn": 9.0}, "asterix: score of qrdqn less dqn"),
-        ({"more epsilon": 9.0}, "asterix: score of qrdqn less qrdqn, epsilon 0.1"),
+        ({"more epsilon": 9.0}, "breakout: score of qrdqn less qrdqn, epsilon 0.1"),
     ],
 )
 def test_a_claim_fails_where_the_opposite_is_measured(changes, failing):

@@ -1,6 +1,7 @@
 """Results on disk: whole or not at all."""
 
 import errno
+import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from matplotlib.figure import Figure
 from surefoot.claims import Verdict, above, claim
 from surefoot.experiments import report
 from surefoot.experiments.base import DirectExperiment, Outcome, Settings, judged
+from surefoot.sweeps.ledger import LEDGER
 from surefoot.types import UserError
 
 SETTINGS = Settings(seeds=1, steps=1)
@@ -74,6 +76,34 @@ def test_a_file_of_the_users_is_not_overwritten_unless_asked(tmp_path, name):
     with pytest.raises(UserError, match=f"already holds {name}, accepted: another directory, or --overwrite"):
         report.choose_directory(EXPERIMENT, tmp_path, overwrite=False)
     assert report.choose_directory(EXPERIMENT, tmp_path, overwrite=True) == tmp_path
+
+
+@pytest.mark.parametrize("name", ["data.csv", "made-up.png", "summary.json"])
+def test_a_sweep_does_not_overwrite_a_file_of_the_users_unless_asked(tmp_path, name):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(UserError, match=f"already holds {name} of something else, accepted: another"):
+        report.continued_directory(EXPERIMENT, tmp_path, overwrite=False)
+    assert report.continued_directory(EXPERIMENT, tmp_path, overwrite=True) == tmp_path
+
+
+def test_a_sweep_goes_on_where_its_own_conclusions_are_whole_or_not(tmp_path):
+    report.write(EXPERIMENT, SETTINGS, OUTCOME, tmp_path)
+    assert report.continued_directory(EXPERIMENT, tmp_path, overwrite=False) == tmp_path
+    with pytest.raises(UserError, match=r"already holds data\.csv, summary\.json of something else"):
+        report.continued_directory(replace(EXPERIMENT, name="other"), tmp_path, overwrite=False)
+    (tmp_path / "summary.json").unlink()  # As after an interruption amid the moves.
+    (tmp_path / LEDGER).touch()
+    assert report.continued_directory(EXPERIMENT, tmp_path, overwrite=False) == tmp_path
+
+
+def test_a_summary_says_which_revisions_its_runs_began_with(tmp_path):
+    revisions = [("0.1.0", "b"), ("0.1.0", "a"), ("0.1.0", "b"), ("0.2.0", None)]
+    runs = [tmp_path / str(number) for number in range(len(revisions))]
+    for run, (version, revision) in zip(runs, revisions, strict=True):
+        run.mkdir()
+        (run / "config.json").write_text(json.dumps({"version": version, "revision": revision}))
+    found = report.summary(EXPERIMENT, SETTINGS, [], runs)["runs_begun_by"]
+    assert found == ["0.1.0 a", "0.1.0 b", "0.2.0"]
 
 
 def test_two_runs_at_once_get_directories_of_their_own(tmp_path, monkeypatch):

@@ -1,5 +1,7 @@
 """The directory of a run: its log as others read it, one writer, and a glance at many."""
 
+import errno
+import fcntl
 import itertools
 import json
 import os
@@ -138,6 +140,17 @@ def test_a_second_writer_is_told_who_the_first_is(tmp_path):
     finally:
         lock.release()
     directory.hold(tmp_path).release()
+
+
+def test_a_disk_without_locks_is_refused_not_trusted(tmp_path, monkeypatch):
+    """A file in a lock's place would outlive a process that is killed, and keep everyone out."""
+
+    def unknown(*_):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", unknown)
+    with pytest.raises(UserError, match=r"no lock there \(Function not implemented\), accepted"):
+        directory.hold(tmp_path)
 
 
 def test_a_glance_at_all_runs(run):

@@ -186,3 +186,14 @@ def test_two_sweeps_do_not_share_a_directory(tmp_path):
             carry_out(planned(1), tmp_path, ToldEngine())
 
     carry_out(planned(1), tmp_path, ToldEngine(), show=nested)
+
+
+@pytest.mark.parametrize("changed", [{"network": "mlp:8"}, {"normalise": True}, {"preset": "minatar"}])
+def test_without_its_ledger_a_run_is_told_from_another_by_its_configuration(tmp_path, changed):
+    config = {"env": "X-v0", "network": "mlp:128", "normalise": False, "preset": "control"}
+    run = PlannedRun(name="run", steps=1, settings={**config, **changed})
+    path = path_of(tmp_path, run)
+    path.mkdir(parents=True)
+    (path / directory.CONFIG).write_text(json.dumps(config))
+    with pytest.raises(UserError, match=f"run: {next(iter(changed))} is not what this sweep began with"):
+        carry_out([run], tmp_path, ToldEngine())
