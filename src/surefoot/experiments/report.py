@@ -30,7 +30,7 @@ def choose_directory(experiment: Experiment, out: Path | None, *, overwrite: boo
     """A directory for the results, made now so that a bad choice fails before the work."""
     if out is None:
         return new_directory(HOME, experiment.name)
-    taken = [name for name in file_names(experiment) if (out / name).exists()]
+    taken = _taken(experiment, out)
     if taken and not overwrite:
         raise UserError(
             f"--out: {out} already holds {', '.join(taken)}, accepted: another directory, or --overwrite"
@@ -41,13 +41,18 @@ def choose_directory(experiment: Experiment, out: Path | None, *, overwrite: boo
 def continued_directory(experiment: Experiment, out: Path | None, *, overwrite: bool) -> Path:
     """The directory of an experiment's runs, new or of an earlier go; conclusions are drawn anew."""
     out = out or HOME / experiment.name
-    taken = [name for name in file_names(experiment) if (out / name).exists()]
+    taken = _taken(experiment, out)
     if taken and not overwrite and not _is_ours(experiment, out):
         raise UserError(
             f"--out: {out} already holds {', '.join(taken)} of something else, "
             "accepted: another directory, or --overwrite"
         )
     return _writable(out)
+
+
+def _taken(experiment: Experiment, out: Path) -> list[str]:
+    """Which of the files that an experiment writes are there already."""
+    return [name for name in file_names(experiment) if (out / name).exists()]
 
 
 def _is_ours(experiment: Experiment, out: Path) -> bool:

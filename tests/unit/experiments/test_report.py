@@ -70,20 +70,17 @@ def test_a_directory_with_other_files_is_used_and_they_stay(tmp_path):
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
+@pytest.mark.parametrize(
+    ("directory_for", "whose"),
+    [(report.choose_directory, ""), (report.continued_directory, " of something else")],
+)
 @pytest.mark.parametrize("name", ["data.csv", "made-up.png", "summary.json"])
-def test_a_file_of_the_users_is_not_overwritten_unless_asked(tmp_path, name):
+def test_a_file_of_the_users_is_not_overwritten_unless_asked(tmp_path, name, directory_for, whose):
     (tmp_path / name).write_text("mine")
-    with pytest.raises(UserError, match=f"already holds {name}, accepted: another directory, or --overwrite"):
-        report.choose_directory(EXPERIMENT, tmp_path, overwrite=False)
-    assert report.choose_directory(EXPERIMENT, tmp_path, overwrite=True) == tmp_path
-
-
-@pytest.mark.parametrize("name", ["data.csv", "made-up.png", "summary.json"])
-def test_a_sweep_does_not_overwrite_a_file_of_the_users_unless_asked(tmp_path, name):
-    (tmp_path / name).write_text("mine")
-    with pytest.raises(UserError, match=f"already holds {name} of something else, accepted: another"):
-        report.continued_directory(EXPERIMENT, tmp_path, overwrite=False)
-    assert report.continued_directory(EXPERIMENT, tmp_path, overwrite=True) == tmp_path
+    words = f"already holds {name}{whose}, accepted: another directory, or --overwrite"
+    with pytest.raises(UserError, match=words):
+        directory_for(EXPERIMENT, tmp_path, overwrite=False)
+    assert directory_for(EXPERIMENT, tmp_path, overwrite=True) == tmp_path
 
 
 def test_a_sweep_goes_on_where_its_own_conclusions_are_whole_or_not(tmp_path):
