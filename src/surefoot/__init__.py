@@ -1,28 +1,30 @@
 """Agents that know what they have not learned yet, and what can never be known in advance."""
 
 import os
+from typing import Any
 
 __version__ = "0.1.0"
 
-# Before JAX is imported: of every program that comes from its cache, XLA would say at the level of errors
-# that it was compiled for features of this very processor. What really goes wrong, JAX raises.
+# Before JAX is imported: for every program that comes from its cache, XLA would log an error message about
+# processor features, although the program was compiled on this very processor. Real errors JAX raises.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from surefoot import envs, estimators
-from surefoot.model import DQN, QRDQN, UADQN, BootstrappedDQN, Model, load, resume
-from surefoot.types import Beliefs, UserError
+from surefoot.errors import UserError
+from surefoot.model import MODELS, Model, load, resume
+from surefoot.types import Beliefs
 
-__all__ = [
-    "DQN",
-    "QRDQN",
-    "UADQN",
-    "Beliefs",
-    "BootstrappedDQN",
-    "Model",
-    "UserError",
-    "__version__",
-    "envs",
-    "estimators",
-    "load",
-    "resume",
-]
+_CLASSES = {cls.__name__: cls for cls in MODELS.values()}
+"""`DQN`, `QRDQN` and so on: one class for each entry of the registry of agents."""
+
+__all__ = ["Beliefs", "Model", "UserError", "__version__", "envs", "estimators", "load", "resume", *_CLASSES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _CLASSES:
+        return _CLASSES[name]
+    raise AttributeError(f"module 'surefoot' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

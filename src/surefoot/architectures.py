@@ -1,7 +1,7 @@
-"""Architectures: networks that suit an environment's observations, whatever an agent wants of them.
+"""Architectures: which networks suit an environment's observations, for any shape of outputs.
 
-A network sees floats: a vector, or an image `[height, width, channels]`. What an environment shows is turned
-into that on the way in, so that replay holds observations as they came.
+A network sees floats: a vector, or an image `[height, width, channels]`. Observations are encoded as such on
+the way into the network, so that the replay stores them as the environment returned them.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,10 @@ from gymnasium.spaces import Discrete
 from jaxtyping import Array, Float, PyTree, Shaped
 
 from surefoot.networks import heads, minatar_cnn, minatar_heads, mlp, orthogonal
-from surefoot.types import MakeNetwork, Network, Observations, RandomKey, UserError, one_line
+from surefoot.errors import UserError
+from surefoot.registry import import_object, is_import_path
+from surefoot.text import error_line
+from surefoot.types import MakeNetwork, Network, ObservationSpace, RandomKey
 
 CustomNetwork = Callable[[RandomKey, int], Network]
 """A user's own: from a key and a number of outputs to a module that maps an observation to them."""
@@ -27,47 +30,62 @@ SMALLEST_IMAGE = 3
 class Architecture(NamedTuple):
     """How networks for an environment are built.
 
-    - `network(output_shape, gain)`: a maker of networks with these outputs, orthogonal weights times `gain`.
-    - `heads(count, output_shape, gain)`: a maker of networks with several heads of these outputs.
+    - `network(output_shape, gain=..., dropout=...)`: a maker of networks with these outputs and orthogonal
+      weights times `gain`. With dropout, they are called with a key: `network(obs, key=key)`.
+    - `heads(count, output_shape, gain=...)`: a maker of networks with several heads of these outputs.
     """
 
-    network: Callable[[Sequence[int], float], MakeNetwork]
-    heads: Callable[[int, Sequence[int], float], MakeNetwork]
+    network: Callable[..., MakeNetwork]
+    heads: Callable[..., MakeNetwork]
 
 
 def mlp_architecture(inputs: int, widths: Sequence[int]) -> Architecture:
     """MLPs for vectors; heads share nothing."""
-    return _without_sharing(lambda shape, gain: mlp(inputs, widths, shape, layer=orthogonal(gain)))
 
-
-def minatar_architecture(image_shape: Sequence[int]) -> Architecture:
-    """The paper's network for MinAtar's images; heads share the convolution."""
-    return Architecture(
-        lambda shape, gain: minatar_cnn(image_shape, shape, layer=orthogonal(gain)),
-        lambda count, shape, gain: minatar_heads(image_shape, count, shape, layer=orthogonal(gain)),
-    )
-
-
-def custom_architecture(make: CustomNetwork, input_shape: Sequence[int]) -> Architecture:
-    """A user's own networks; heads share nothing, and how weights begin is the network's own business."""
-
-    def network(output_shape: Sequence[int], gain: float) -> MakeNetwork:
-        del gain
-        outputs = int(np.prod(output_shape))
-        _try_out(make, outputs, input_shape)
-        return lambda key: OfArrays.of(make(key, outputs), output_shape)
+    def network(output_shape: Sequence[int], *, gain: float, dropout: float = 0.0) -> MakeNetwork:
+        return mlp(inputs, widths, output_shape, layer=orthogonal(gain), dropout=dropout)
 
     return _without_sharing(network)
 
 
-def _without_sharing(network: Callable[[Sequence[int], float], MakeNetwork]) -> Architecture:
-    return Architecture(network, lambda count, shape, gain: heads(network(shape, gain), count))
+def minatar_architecture(image_shape: Sequence[int]) -> Architecture:
+    """The paper's network for MinAtar's images; heads share the convolution."""
+
+    def network(output_shape: Sequence[int], *, gain: float, dropout: float = 0.0) -> MakeNetwork:
+        return minatar_cnn(image_shape, output_shape, layer=orthogonal(gain), dropout=dropout)
+
+    def several_heads(count: int, output_shape: Sequence[int], *, gain: float) -> MakeNetwork:
+        return minatar_heads(image_shape, count, output_shape, layer=orthogonal(gain))
+
+    return Architecture(network, several_heads)
 
 
-class OfArrays(eqx.Module):
-    """A network as arrays alone, so that it can be the state of a compiled loop, with outputs in shape.
+def custom_architecture(make: CustomNetwork, input_shape: Sequence[int]) -> Architecture:
+    """A user's own networks; heads share nothing, and the network draws its initial weights itself.
 
-    Whatever else a module holds, activation functions for instance, is kept aside.
+    A posterior that uses dropout needs a network that has dropout layers and takes a key.
+    """
+
+    def network(output_shape: Sequence[int], *, gain: float, dropout: float = 0.0) -> MakeNetwork:
+        del gain
+        outputs = int(np.prod(output_shape))
+        _try_out(make, outputs, input_shape, with_key=dropout > 0)
+        return lambda key: ArrayNetwork.of(make(key, outputs), output_shape)
+
+    return _without_sharing(network)
+
+
+def _without_sharing(network: Callable[..., MakeNetwork]) -> Architecture:
+    def several_heads(count: int, output_shape: Sequence[int], *, gain: float) -> MakeNetwork:
+        return heads(network(output_shape, gain=gain), count)
+
+    return Architecture(network, several_heads)
+
+
+class ArrayNetwork(eqx.Module):
+    """A network whose only leaves are arrays, as the state of a compiled loop must be.
+
+    What else a module holds, activation functions for instance, becomes static.
     """
 
     arrays: PyTree
@@ -75,31 +93,37 @@ class OfArrays(eqx.Module):
     output_shape: tuple[int, ...] = eqx.field(static=True)
 
     @classmethod
-    def of(cls, network: Network, output_shape: Sequence[int]) -> "OfArrays":
+    def of(cls, network: Network, output_shape: Sequence[int]) -> "ArrayNetwork":
         """Take a network apart."""
         arrays, rest = eqx.partition(network, eqx.is_array)
         return cls(arrays, rest, tuple(output_shape))
 
-    def __call__(self, x: Array) -> Float[Array, "..."]:
-        """Put it together and call it."""
+    def __call__(self, x: Array, key: RandomKey | None = None) -> Float[Array, "..."]:
+        """Put it together and call it; with a key only if there is one."""
         network: Any = eqx.combine(self.arrays, self.rest)
-        return network(x).reshape(self.output_shape)
+        return network(x, **_key_argument(key)).reshape(self.output_shape)
 
 
-def _try_out(make: CustomNetwork, outputs: int, input_shape: Sequence[int]) -> None:
-    """Refuse a network that does not do what it must, before anything is built on it."""
+def _key_argument(key: RandomKey | None) -> dict[str, RandomKey]:
+    return {} if key is None else {"key": key}
+
+
+def _try_out(make: CustomNetwork, outputs: int, input_shape: Sequence[int], *, with_key: bool) -> None:
+    """Refuse a network that does not map an observation to the outputs, before anything is built on it."""
 
     def call(key: RandomKey, obs: Array) -> Array:
         network: Any = make(key, outputs)
-        return network(obs)
+        return network(obs, **_key_argument(key if with_key else None))
 
     example = jax.ShapeDtypeStruct(tuple(input_shape), float)
     wanted = f"a module that maps an observation {tuple(input_shape)} to ({outputs},)"
+    if with_key:
+        wanted += " and takes key= for its dropout"
     try:
         found = eqx.filter_eval_shape(call, jax.random.key(0), example)
     except Exception as error:
         # Whatever a stranger's code raises is the user's to read.
-        raise UserError(f"network: it failed with {one_line(error)}, accepted: {wanted}") from error
+        raise UserError(f"network: it failed with {error_line(error)}, accepted: {wanted}") from error
     if getattr(found, "shape", None) != (outputs,):
         raise UserError(f"network: got outputs {getattr(found, 'shape', found)}, accepted: {wanted}")
 
@@ -110,20 +134,20 @@ class Encoded(eqx.Module):
     network: Network
     encode: Callable[[Array], Array] = eqx.field(static=True)
 
-    def __call__(self, obs: Shaped[Array, "..."]) -> Float[Array, "..."]:
-        """Outputs for one observation as the environment gives it."""
+    def __call__(self, obs: Shaped[Array, "..."], key: RandomKey | None = None) -> Float[Array, "..."]:
+        """Outputs for one observation as the environment returns it."""
         network: Any = self.network
-        return network(self.encode(obs))
+        return network(self.encode(obs), **_key_argument(key))
 
 
 class Encoding(NamedTuple):
-    """What a network sees of an observation, and in which shape."""
+    """How an observation becomes the input of a network, and the shape of that input."""
 
     encode: Callable[[Array], Array]
     shape: tuple[int, ...]
 
 
-def encoding_of(space: Observations) -> Encoding:
+def encoding_of(space: ObservationSpace) -> Encoding:
     """Discrete: one-hot. Images and grids: channels last, bytes from 0 to 1. All else: a vector."""
     if isinstance(space, Discrete):
         count, start = int(space.n), int(space.start)
@@ -133,7 +157,7 @@ def encoding_of(space: Observations) -> Encoding:
     return Encoding(lambda obs: obs.astype(float).reshape(shape) / scale, shape)
 
 
-def image_shape(space: Observations) -> tuple[int, ...] | None:
+def image_shape(space: ObservationSpace) -> tuple[int, ...] | None:
     """Height, width and channels of a grid or an image; None for all else."""
     shape = space.shape or ()
     if len(shape) == 2:
@@ -141,11 +165,16 @@ def image_shape(space: Observations) -> tuple[int, ...] | None:
     return shape if len(shape) == 3 and min(shape[:2]) >= SMALLEST_IMAGE else None
 
 
-def architecture_for(space: Observations, network: str | CustomNetwork | None = None) -> Architecture:
-    """Networks for these observations: "mlp:64,64", "minatar", a user's own, or what suits them."""
+def architecture_for(space: ObservationSpace, network: str | CustomNetwork | None = None) -> Architecture:
+    """Networks for these observations: "mlp:64,64", "minatar", a user's own function, or the default.
+
+    A user's own may also be named: `package.module:function`.
+    """
     encode, shape = encoding_of(space)
     if network is None:
         network = default_network(space)
+    if isinstance(network, str) and is_import_path(network) and not network.startswith("mlp:"):
+        network = _imported(network)
     if not isinstance(network, str):
         inner = custom_architecture(network, shape)
     elif network == "minatar" and len(shape) == 3:
@@ -155,12 +184,21 @@ def architecture_for(space: Observations, network: str | CustomNetwork | None = 
         encode, shape = (lambda obs: flat(obs).reshape(-1)), (int(np.prod(shape)),)
         inner = mlp_architecture(shape[0], _widths(network))
     else:
-        accepted = "mlp:WIDTHS (such as mlp:64,64), minatar (for images), or in Python a function"
-        raise UserError(f"network: got {network} for observations {shape}, accepted: {accepted}")
-    return _behind(encode, inner)
+        raise UserError(f"network: got {network} for observations {shape}, accepted: {ACCEPTED}")
+    return _encoded(encode, inner)
 
 
-def default_network(space: Observations) -> str:
+ACCEPTED = "mlp:WIDTHS (such as mlp:64,64), minatar (for images), package.module:function, or a function"
+
+
+def _imported(path: str) -> CustomNetwork:
+    found = import_object("network", path, ACCEPTED)
+    if not callable(found):
+        raise UserError(f"network: got {path}, which is no function, accepted: {ACCEPTED}")
+    return found
+
+
+def default_network(space: ObservationSpace) -> str:
     """The paper's network for images and grids, a small MLP for all else."""
     return "minatar" if image_shape(space) else "mlp:" + ",".join(map(str, DEFAULT_WIDTHS))
 
@@ -172,11 +210,12 @@ def _widths(spec: str) -> tuple[int, ...]:
     return tuple(map(int, words))
 
 
-def _behind(encode: Callable[[Array], Array], inner: Architecture) -> Architecture:
-    def encoded(make: MakeNetwork) -> MakeNetwork:
-        return lambda key: Encoded(make(key), encode)
+def _encoded(encode: Callable[[Array], Array], inner: Architecture) -> Architecture:
+    def encoded(make: Callable[..., MakeNetwork]) -> Callable[..., MakeNetwork]:
+        def network(*shape: Any, **options: Any) -> MakeNetwork:
+            plain = make(*shape, **options)
+            return lambda key: Encoded(plain(key), encode)
 
-    return Architecture(
-        lambda shape, gain: encoded(inner.network(shape, gain)),
-        lambda count, shape, gain: encoded(inner.heads(count, shape, gain)),
-    )
+        return network
+
+    return Architecture(encoded(inner.network), encoded(inner.heads))

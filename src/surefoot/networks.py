@@ -63,18 +63,39 @@ def normal_scale(variance: float, inputs: int) -> float:
     return math.sqrt(variance / inputs)
 
 
+class Dropout(eqx.Module):
+    """Sets each unit to zero with probability `rate`, and scales the others up; nothing without a key."""
+
+    rate: float = eqx.field(static=True)
+
+    def __call__(self, x: Float[Array, "*shape"], key: RandomKey | None) -> Float[Array, "*shape"]:
+        """Apply to every unit independently."""
+        if self.rate == 0 or key is None:
+            return x
+        kept = jax.random.bernoulli(key, 1 - self.rate, x.shape)
+        return jnp.where(kept, x / (1 - self.rate), jnp.zeros_like(x))
+
+
+NO_DROPOUT = Dropout(0.0)
+
+
+def _split(key: RandomKey | None, count: int) -> list[RandomKey | None]:
+    return [None] * count if key is None else list(jax.random.split(key, count))
+
+
 class MLP(eqx.Module):
-    """Dense layers with an activation between them."""
+    """Dense layers with an activation between them, and dropout after each hidden one if there is a key."""
 
     layers: tuple[Dense, ...]
     activation: Activation = eqx.field(static=True)
     output_shape: tuple[int, ...] = eqx.field(static=True)
+    dropout: Dropout = NO_DROPOUT
 
-    def __call__(self, x: Float[Array, "in"]) -> Float[Array, "..."]:
+    def __call__(self, x: Float[Array, "in"], key: RandomKey | None = None) -> Float[Array, "..."]:
         """Outputs for one example, in `output_shape`."""
         *hidden, last = self.layers
-        for layer in hidden:
-            x = self.activation(layer(x))
+        for layer, layer_key in zip(hidden, _split(key, len(hidden)), strict=True):
+            x = self.dropout(self.activation(layer(x)), layer_key)
         return last(x).reshape(self.output_shape)
 
 
@@ -86,8 +107,9 @@ def mlp(
     layer: MakeLayer | None = None,
     activation: Activation = jax.nn.relu,
     output_bias: bool = True,
+    dropout: float = 0.0,
 ) -> MakeNetwork:
-    """A maker of MLPs with hidden layers of these widths; orthogonal weights unless told otherwise."""
+    """A maker of MLPs with hidden layers of these widths; orthogonal weights by default."""
     make_layer = layer or orthogonal()
     sizes = [inputs, *widths, math.prod(output_shape)]
 
@@ -96,7 +118,7 @@ def mlp(
         layers = [make_layer(*each) for each in zip(keys, sizes[:-1], sizes[1:], strict=True)]
         if not output_bias:
             layers[-1] = Dense(layers[-1].weight, None)
-        return MLP(tuple(layers), activation, tuple(output_shape))
+        return MLP(tuple(layers), activation, tuple(output_shape), Dropout(dropout))
 
     return make
 
@@ -111,18 +133,27 @@ class MinAtarCNN(eqx.Module):
     hidden: Dense
     output: Dense
     output_shape: tuple[int, ...] = eqx.field(static=True)
+    dropout: Dropout = NO_DROPOUT
 
-    def __call__(self, image: Shaped[Array, "height width channels"]) -> Float[Array, "..."]:
+    def __call__(
+        self, image: Shaped[Array, "height width channels"], key: RandomKey | None = None
+    ) -> Float[Array, "..."]:
         """Outputs for one image of floats, booleans or bytes, in `output_shape`."""
+        features_key, hidden_key = _split(key, 2)
         patches = patches_3x3(image.astype(self.convolution.weight.dtype))
-        features = jax.nn.relu(self.convolution(patches)).reshape(-1)
-        return self.output(jax.nn.relu(self.hidden(features))).reshape(self.output_shape)
+        features = self.dropout(jax.nn.relu(self.convolution(patches)).reshape(-1), features_key)
+        hidden = self.dropout(jax.nn.relu(self.hidden(features)), hidden_key)
+        return self.output(hidden).reshape(self.output_shape)
 
 
 def minatar_cnn(
-    image_shape: Sequence[int], output_shape: Sequence[int], *, layer: MakeLayer | None = None
+    image_shape: Sequence[int],
+    output_shape: Sequence[int],
+    *,
+    layer: MakeLayer | None = None,
+    dropout: float = 0.0,
 ) -> Callable[[RandomKey], MinAtarCNN]:
-    """A maker of the paper's MinAtar network; orthogonal weights, gain sqrt 2, unless told otherwise."""
+    """A maker of the paper's MinAtar network; orthogonal weights, gain sqrt 2, by default."""
     make_layer = layer or orthogonal()
     height, width, channels = image_shape
     channels_out, hidden = 16, 128
@@ -135,6 +166,7 @@ def minatar_cnn(
             hidden=make_layer(hidden_key, features, hidden),
             output=make_layer(output_key, hidden, math.prod(output_shape)),
             output_shape=tuple(output_shape),
+            dropout=Dropout(dropout),
         )
 
     return make
@@ -161,7 +193,16 @@ class Heads(eqx.Module):
 
 def heads(make: MakeNetwork, count: int) -> MakeNetwork:
     """A maker of `count` independent networks as one."""
-    return lambda key: Heads(eqx.filter_vmap(make)(jax.random.split(key, count)))
+
+    def stacked(key: RandomKey) -> Heads:
+        # One after the other: under `vmap`, drawing orthogonal weights becomes a batched QR decomposition,
+        # which sometimes never returns on a CPU with two cores (jaxlib 0.10.1).
+        each = [make(each_key) for each_key in jax.random.split(key, count)]
+        arrays = [eqx.filter(network, eqx.is_array) for network in each]
+        stacked_arrays = jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays)
+        return Heads(eqx.combine(stacked_arrays, eqx.filter(each[0], eqx.is_array, inverse=True)))
+
+    return stacked
 
 
 class MinAtarHeads(eqx.Module):

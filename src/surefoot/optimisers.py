@@ -1,5 +1,6 @@
-"""Adam, with as little arithmetic per weight as it needs."""
+"""Optimisers: Adam with little arithmetic per weight, or any Optax transformation of a user's own."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -7,11 +8,60 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Int, PyTree
 
+from surefoot.errors import UserError
+from surefoot.registry import import_object, is_import_path
+
 MEAN_DECAY, SQUARE_DECAY = 0.9, 0.999
+
+ADAM = "adam"
+ACCEPTED = "adam, package.module:name, or an Optax transformation"
+
+MakeOptimiser = Callable[[float], optax.GradientTransformation]
+"""From a learning rate to an optimiser."""
+
+OptimiserLike = str | optax.GradientTransformation | MakeOptimiser | None
+"""A name, an Optax transformation, or a function from a learning rate to one."""
+
+
+def resolve_optimiser(
+    optimiser: OptimiserLike, learning_rate: float, adam_epsilon: float
+) -> optax.GradientTransformation:
+    """The optimiser: Adam by default, otherwise what a user gave or named."""
+    if optimiser is None or optimiser == ADAM:
+        return adam(learning_rate, epsilon=adam_epsilon)
+    found: Any = optimiser
+    if isinstance(optimiser, str):
+        if not is_import_path(optimiser):
+            raise UserError(f"optimiser: got {optimiser}, accepted: {ACCEPTED}")
+        found = import_object("optimiser", optimiser, ACCEPTED)
+    if callable(found) and not _is_transformation(found):
+        found = found(learning_rate)
+    if not _is_transformation(found):
+        raise UserError(f"optimiser: got {type(found).__name__}, accepted: {ACCEPTED}")
+    return _promoting(found)
+
+
+def _is_transformation(thing: Any) -> bool:
+    return isinstance(thing, optax.GradientTransformation | optax.GradientTransformationExtraArgs)
+
+
+def _promoting(optimiser: optax.GradientTransformation) -> optax.GradientTransformation:
+    """The same optimiser where JAX forbids implicit type promotion, which Optax relies on."""
+
+    def init(params: PyTree) -> Any:
+        with jax.numpy_dtype_promotion("standard"):
+            # Copy: a donated buffer may not appear twice in a state, and Optax shares some.
+            return jax.tree.map(jnp.array, optimiser.init(params))
+
+    def update(gradients: PyTree, state: Any, params: PyTree = None) -> tuple[PyTree, Any]:
+        with jax.numpy_dtype_promotion("standard"):
+            return optimiser.update(gradients, state, params)
+
+    return optax.GradientTransformation(init, update)  # pyright: ignore[reportArgumentType]
 
 
 class AdamState(NamedTuple):
-    """Adam's moments, by names of our own: checkpoints outlive Optax's."""
+    """Adam's moments, with names of our own: checkpoints must not depend on Optax's."""
 
     steps: Int[Array, ""]
     mean: PyTree
@@ -21,9 +71,9 @@ class AdamState(NamedTuple):
 def adam(learning_rate: float, *, epsilon: float = 1e-8) -> optax.GradientTransformation:
     """Adam (Kingma and Ba, 2015) as an Optax transformation.
 
-    Optax's own corrects both moments weight by weight. Here the corrections are two numbers for all, as in
-    section 2 of that article: one root and one division per weight instead of one and three, which on CPU is
-    what an update of large layers takes.
+    Optax's own corrects the bias of both moments weight by weight. Here the corrections are two numbers for
+    all weights, as in section 2 of that article: one root and one division per weight instead of one root
+    and three divisions, which on CPU is most of the time that an update of large layers takes.
     """
 
     def init(params: PyTree) -> AdamState:
@@ -33,13 +83,13 @@ def adam(learning_rate: float, *, epsilon: float = 1e-8) -> optax.GradientTransf
     def update(gradients: PyTree, state: AdamState, params: PyTree = None) -> tuple[PyTree, AdamState]:
         del params
         steps = state.steps + 1
-        mean = _moving(state.mean, gradients, MEAN_DECAY)
-        square = _moving(state.square, jax.tree.map(jnp.square, gradients), SQUARE_DECAY)
-        seen_of_mean, seen_of_square = (
+        mean = _moving_average(state.mean, gradients, MEAN_DECAY)
+        square = _moving_average(state.square, jax.tree.map(jnp.square, gradients), SQUARE_DECAY)
+        mean_weight, square_weight = (
             1 - decay ** steps.astype(float) for decay in (MEAN_DECAY, SQUARE_DECAY)
         )
-        rate = learning_rate * jnp.sqrt(seen_of_square) / seen_of_mean
-        floor = epsilon * jnp.sqrt(seen_of_square)
+        rate = learning_rate * jnp.sqrt(square_weight) / mean_weight
+        floor = epsilon * jnp.sqrt(square_weight)
 
         def change(mean: Any, square: Any) -> Any:
             return -rate.astype(mean.dtype) * mean / (jnp.sqrt(square) + floor.astype(mean.dtype))
@@ -49,5 +99,5 @@ def adam(learning_rate: float, *, epsilon: float = 1e-8) -> optax.GradientTransf
     return optax.GradientTransformation(init, update)  # pyright: ignore[reportArgumentType]
 
 
-def _moving(average: PyTree, values: PyTree, decay: float) -> PyTree:
+def _moving_average(average: PyTree, values: PyTree, decay: float) -> PyTree:
     return jax.tree.map(lambda old, new: decay * old + (1 - decay) * new, average, values)

@@ -1,8 +1,7 @@
-"""The contracts that the layers above share, and the shapes that pass between them."""
+"""The contracts between the layers: what an environment, an agent, a posterior, a policy must provide."""
 
-import operator
 from collections.abc import Callable
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -20,63 +19,22 @@ Network = eqx.Module
 MakeNetwork = Callable[[RandomKey], Network]
 """Draws a fresh network: its architecture and the distribution of its initial weights."""
 
-
-Observations = Box | Discrete
-"""The spaces of observations that agents learn from."""
-
-
-class UserError(ValueError):
-    """A mistake that the user can mend; its text is one line and says how."""
+ObservationSpace = Box | Discrete
+"""The observation spaces that agents learn from."""
 
 
-def one_line(error: BaseException) -> str:
-    """An error's kind and the first line of what it says."""
-    says = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {says[0]}" if says else type(error).__name__
+NetworkFactory = Callable[..., MakeNetwork]
+"""Makes networks of one architecture and output shape: `networks(gain=..., dropout=...)`.
 
-
-def words(thing: object) -> str:
-    """What a thing says of itself, on one line."""
-    return " ".join(str(thing).split())
-
-
-def whole_number(name: str, value: Any, least: int | None = None) -> int:
-    """A number as Python's own, whichever kind of whole number it is."""
-    accepted = "whole numbers" if least is None else f"whole numbers from {least}"
-    try:
-        number = None if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or (least is not None and number < least):
-        raise UserError(f"{name}: got {value if number is not None else repr(value)}, accepted: {accepted}")
-    return number
-
-
-Thing = TypeVar("Thing")
-
-
-class Same(Generic[Thing]):
-    """A thing that equals itself alone, so that what was made for it can be found again."""
-
-    def __init__(self, thing: Thing) -> None:
-        self.thing = thing
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.thing is other.thing  # pyright: ignore[reportUnknownMemberType]
-
-    def __hash__(self) -> int:
-        return id(self.thing)
-
-
-class FaultyEnvironmentError(UserError):
-    """An environment broke its contract; the text names it, the episode and the step."""
+Weights are orthogonal times `gain`. With dropout, networks are called with a key: `network(x, key=key)`.
+"""
 
 
 class Draws(NamedTuple):
     """K samples from the posterior over networks, as their method stores them.
 
-    `params` is what training changes. `prior` is what a penalty compares it with (anchors, say), and
-    stays as it was drawn.
+    `params` is what training changes. `prior` is what a penalty compares it with (anchors, for instance);
+    training does not change it.
     """
 
     params: PyTree
@@ -86,11 +44,11 @@ class Draws(NamedTuple):
 class Posterior(NamedTuple):
     """A way of sampling networks from the posterior, as three pure functions.
 
-    A method that keeps K networks apart (randomised MAP sampling, a plain ensemble) stores K of them
-    in `params`; one that keeps a single network and samples from it at each prediction (dropout,
-    variational weights) stores one and uses the keys. Callers do not see the difference.
+    A method that trains K networks (randomised MAP sampling, a plain ensemble) stores K of them in `params`.
+    A method that trains one network and samples from it at each prediction (dropout, variational weights)
+    stores one and uses the keys. Callers do not see the difference.
 
-    - `draws`: how many there are, K.
+    - `draws`: the number of samples, K.
     - `init(key)`: fresh draws.
     - `penalty(params, prior, data_count)`: what each draw adds to its mean loss over the data, `[K]`.
     - `predict(params, inputs, keys)`: outputs of each draw, `[B, ...]` in, `[K, B, ...]` out, one
@@ -103,10 +61,21 @@ class Posterior(NamedTuple):
     predict: Callable[[PyTree, Array, RandomKeys], Float[Array, "K B ..."]]
 
 
+class PosteriorKind(NamedTuple):
+    """An entry of the registry of posteriors.
+
+    - `config`: its settings class.
+    - `make(config, networks, draws)`: the posterior over networks that `networks` makes.
+    """
+
+    config: type
+    make: Callable[[Any, NetworkFactory, int], Posterior]
+
+
 class Transition(NamedTuple):
     """One step of an environment, or a batch of them.
 
-    Only `terminated` stops the bootstrap: an outside time limit ends an episode, not the return.
+    Only `terminated` stops the bootstrap: a time limit ends an episode, not the return.
     """
 
     obs: Shaped[Array, "*obs"]
@@ -117,18 +86,18 @@ class Transition(NamedTuple):
 
 
 class Beliefs(NamedTuple):
-    """What an agent thinks of each action in one state, or in many: all that policies and figures read.
+    """What an agent believes about the return of each action: all that policies and figures read.
 
-    What an agent cannot give is None. Variances are raw: unbiased ones may be negative.
+    What an agent cannot estimate is None. Variances are raw: unbiased ones may be negative.
     """
 
     mean: Float[Array, "*batch A"]
     epistemic_variance: Float[Array, "*batch A"] | None = None
     aleatoric_variance: Float[Array, "*batch A"] | None = None
     quantiles: Float[Array, "*batch A N"] | None = None
-    """Of the value network's return distribution."""
+    """Quantiles of the value network's return distribution."""
     members: Float[Array, "*batch K A"] | None = None
-    """Mean return by each member of an ensemble that acts by one of them."""
+    """Mean return according to each member of an ensemble that acts by one of them."""
 
     @property
     def epistemic(self) -> Float[Array, "*batch A"] | None:
@@ -148,15 +117,31 @@ def _standard_deviation(variance: Float[Array, "*batch A"] | None) -> Float[Arra
 Action = Int[Array, ""]
 
 Policy = Callable[[Beliefs, RandomKey, RandomKey, Any], Action]
-"""Beliefs, a key for this step, a key for this episode and the number of the step to an action."""
+"""From beliefs, a key for this step, a key for this episode and the number of the step to an action."""
+
+
+RiskMeasure = Callable[[Beliefs], Float[Array, "*batch A"]]
+"""An attitude to risk: from beliefs to one number per action, of which the highest is chosen."""
+
+
+class ExplorerKind(NamedTuple):
+    """An entry of the registry of explorers.
+
+    - `config`: its settings class.
+    - `make(config, risk)`: the policy while learning. `config` is the settings of the whole agent, its
+      `exploration` (beta) and `learning_starts` among them.
+    """
+
+    config: type
+    make: Callable[[Any, RiskMeasure], Policy]
 
 
 class Learner(NamedTuple):
-    """Everything of an agent that training changes, and the prior that it does not."""
+    """Everything of an agent that training changes, and the prior, which it does not."""
 
     params: PyTree
     target: PyTree
-    """The networks that targets come from: a copy of some of `params`, renewed now and then."""
+    """The target networks: a copy of some of `params`, renewed every so many steps."""
     prior: PyTree
     optimiser: PyTree
 
@@ -165,12 +150,12 @@ class Agent(NamedTuple):
     """An agent as pure functions: state in, state out.
 
     - `init(key)`: a fresh learner.
-    - `observe(learner, obs)`: takes notice of an observation that is acted on (its scale, say).
+    - `observe(learner, obs)`: takes in an observation that is acted on (for running normalisation).
     - `update(learner, batch, data_count, key)`: one optimiser step on a batch.
-    - `loss(learner, batch, data_count, key)`: what such a step would lower, for the log.
-    - `renew_target(learner)`: targets come from the present networks from now on.
-    - `beliefs(params, obs, key)`: what it thinks of one observation.
-    - `explore`: its policy while learning; `exploit`: its policy when it counts.
+    - `loss(learner, batch, data_count, key)`: the loss that such a step lowers, for the log.
+    - `renew_target(learner)`: copies the networks to the target networks.
+    - `beliefs(params, obs, key)`: what it believes, given one observation.
+    - `explore`: its policy while learning; `exploit`: its policy afterwards.
     """
 
     init: Callable[[RandomKey], Learner]
@@ -184,7 +169,7 @@ class Agent(NamedTuple):
 
 
 class EnvironmentStep(NamedTuple):
-    """What an environment answers to an action."""
+    """What an environment in JAX returns for an action."""
 
     state: PyTree
     obs: Shaped[Array, "*obs"]
@@ -192,14 +177,14 @@ class EnvironmentStep(NamedTuple):
     terminated: Bool[Array, ""]
     truncated: Bool[Array, ""]
     info: dict[str, Array]
-    """Numbers about this step, the same names each time."""
+    """Numbers about this step, the same names at every step."""
 
 
 class Environment(NamedTuple):
     """An environment in JAX, as two pure functions and its spaces.
 
     - `reset(key)`: first state and observation of an episode.
-    - `step(state, action, key)`: what comes next. After the end of an episode, reset.
+    - `step(state, action, key)`: what follows. After the end of an episode comes a reset.
     """
 
     reset: Callable[[RandomKey], tuple[PyTree, Array]]

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 import surefoot
-from surefoot.runs import checkpoint, directory, disk
+from surefoot.runs import checkpoint, directory
+from surefoot.system import disk
 from surefoot.runs.checkpoint import CheckpointError
-from surefoot.runs.disk import DiskError
-from surefoot.types import UserError
+from surefoot.system.disk import DiskError
+from surefoot.errors import UserError
 
 sys.path.insert(0, str(Path(__file__).parent))
 from helpers import CLIFF, PLAN, QUICK

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.runs import directory
-from surefoot.runs.log import read_metrics
+from surefoot.runs.log_files import read_metrics
 
 sys.path.insert(0, str(Path(__file__).parent))
 from helpers import CLIFF, FLAGS, assert_same_run, command, finished

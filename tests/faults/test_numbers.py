@@ -14,11 +14,12 @@ from gymnasium.spaces import Box, Discrete
 
 import surefoot
 from surefoot.model import MODELS
-from surefoot.runs import checkpoint, directory, memory
-from surefoot.runs.health import UnhealthyError
-from surefoot.runs.log import EPISODES, METRICS, read_episodes, read_metrics, rewind
-from surefoot.training.seeds import episode_seed
-from surefoot.types import UserError
+from surefoot.runs import checkpoint, directory
+from surefoot.system import memory
+from surefoot.runs.divergence import DivergenceError
+from surefoot.runs.log_files import EPISODES, METRICS, read_episodes, read_metrics, rewind
+from surefoot.training.episode_seeds import episode_seed
+from surefoot.errors import UserError
 
 sys.path.insert(0, str(Path(__file__).parent))
 from helpers import CLIFF, PLAN, QUICK, assert_same_run
@@ -58,7 +59,7 @@ class Rich(gymnasium.Env):
 def test_a_blow_up_stops_within_a_chunk_and_the_last_good_is_kept(tmp_path, reached, name, env, settings):
     place = env if isinstance(env, str) else env()
     model = MODELS[name](place, seed=3, **{**QUICK, "replay_capacity": 500, **settings})
-    with pytest.raises(UnhealthyError, match=r"not finite at step \d+") as error:
+    with pytest.raises(DivergenceError, match=r"not finite at step \d+") as error:
         model.learn(3_000, out=tmp_path / "run", **{**PLAN, "eval_every": None})
     step = error.value.step
     assert "\n" not in str(error.value)
@@ -85,7 +86,7 @@ def test_a_blow_up_stops_within_a_chunk_and_the_last_good_is_kept(tmp_path, reac
 def test_the_batch_beside_it_is_the_one_that_did_it(tmp_path):
     """The first update is the one that spoils the networks: its batch is the replay's, drawn by its key."""
     model = surefoot.DQN(CLIFF, seed=3, **{**QUICK, "learning_rate": 1e30})
-    with pytest.raises(UnhealthyError) as error:
+    with pytest.raises(DivergenceError) as error:
         model.learn(200, out=tmp_path / "run", **PLAN)
     calm = surefoot.DQN(CLIFF, seed=3, **QUICK).learn(error.value.step, progress=False)
     storage = calm._trainer._state.run.replay.storage

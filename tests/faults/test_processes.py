@@ -10,7 +10,7 @@ import pytest
 
 import surefoot
 from surefoot.runs import checkpoint, directory
-from surefoot.runs.log import read_metrics
+from surefoot.runs.log_files import read_metrics
 
 sys.path.insert(0, str(Path(__file__).parent))
 from helpers import CLIFF, FLAGS, command, finished

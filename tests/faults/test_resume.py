@@ -11,8 +11,8 @@ import pytest
 
 import surefoot
 from surefoot.model import MODELS
-from surefoot.runs import directory, session
-from surefoot.types import UserError
+from surefoot.runs import directory, training_loop
+from surefoot.errors import UserError
 
 sys.path.insert(0, str(Path(__file__).parent))
 from helpers import CLIFF, PLAN, QUICK, assert_same_run
@@ -53,14 +53,14 @@ def test_stopped_and_gone_on_with_is_the_same_as_never_stopped(tmp_path, never_s
 @pytest.mark.parametrize("step", [20, 30, 60])
 def test_a_signal_loses_nothing_even_in_an_evaluation(tmp_path, never_stopped, env, step, monkeypatch):
     whole = never_stopped(env, "uadqn")
-    evaluate = session.evaluate
+    evaluate = training_loop.evaluate
 
     def signalled(*args, **options):
         if model.num_timesteps == step:
             os.kill(os.getpid(), signal.SIGINT)
         return evaluate(*args, **options)
 
-    monkeypatch.setattr(session, "evaluate", signalled)
+    monkeypatch.setattr(training_loop, "evaluate", signalled)
     model = surefoot.UADQN(env, seed=3, **QUICK)
 
     def interrupt(progress):

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from surefoot.runs import directory
-from surefoot.runs.log import read_metrics
+from surefoot.runs.log_files import read_metrics
 
 sys.path.insert(0, str(Path(__file__).parent))
 from helpers import assert_same_run, command, finished, tiny_plan

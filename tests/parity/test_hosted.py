@@ -10,8 +10,8 @@ from gymnasium.spaces import Box
 from surefoot.agents import AGENTS
 from surefoot.architectures import mlp_architecture
 from surefoot.envs import windy_cliff
-from surefoot.envs.hosting import CheckedEnvironment
-from surefoot.training import compiled, hosted
+from surefoot.envs.checked import CheckedEnv
+from surefoot.training import compiled_driver, hosted_driver
 from surefoot.training import step as steps
 
 SETTINGS = {
@@ -35,7 +35,7 @@ class SameLuck(gymnasium.Env):
         self.run_key = jax.random.split(key, 3)[2]  # As in `steps.start`.
         self.time = 0
         self._reset, self._step = jax.jit(self.cliff.reset), jax.jit(self.cliff.step)
-        # As `steps.keys_of` makes them from the key of a run and the number of a step.
+        # As `steps.step_keys` makes them from the key of a run and the number of a step.
         self._keys = jax.jit(
             lambda key, time: steps.StepKeys(*jax.random.split(jax.random.fold_in(key, time), 7))
         )
@@ -65,8 +65,8 @@ def pair_of(name, key, width):
     config = kind.config(**SETTINGS)
     cliff = windy_cliff.make()
     agent = kind.make(config, mlp_architecture(11, (width,)), 4)
-    inside = compiled.make(agent, cliff, config)
-    outside = hosted.make(agent, CheckedEnvironment(SameLuck(key), "cliff"), config, 0)
+    inside = compiled_driver.make(agent, cliff, config)
+    outside = hosted_driver.make(agent, CheckedEnv(SameLuck(key), "cliff"), config, 0)
     return agent, inside, outside
 
 
@@ -100,7 +100,7 @@ def test_one_step_in_single_precision_from_each_of_500_states(name):
     """The compiled run leads; before each step the hosted one is set to its state."""
     key = jax.random.key(6)
     agent, inside, outside = pair_of(name, key, 16)
-    choose = jax.jit(lambda run: steps.choose(agent, run, steps.keys_of(run)))
+    choose = jax.jit(lambda run: steps.choose(agent, run, steps.step_keys(run)))
     state, _, _ = inside.advance(inside.init(key), 100)
     guest, _, _ = outside.advance(outside.init(key), 100)
     for _ in range(500):

@@ -12,7 +12,7 @@ from gymnasium.spaces import Box, Discrete
 
 from surefoot.agents import AGENTS
 from surefoot.architectures import mlp_architecture
-from surefoot.training import compiled
+from surefoot.training import compiled_driver
 from surefoot.training.evaluation import make_inspector
 from surefoot.types import Environment, EnvironmentStep
 
@@ -71,7 +71,7 @@ def learned(request):
         del beliefs, episode_key, step
         return jax.random.randint(step_key, (), 0, NEVER_TRIED)
 
-    driver = compiled.make(agent._replace(explore=tries_two), probe(), config)
+    driver = compiled_driver.make(agent._replace(explore=tries_two), probe(), config)
     state, _, _ = driver.advance(driver.init(jax.random.key(0)), 2_000)
     beliefs, actions = make_inspector(agent)(state.run.learner.params, jnp.eye(5), jax.random.key(0))
     return request.param, beliefs, np.asarray(actions)

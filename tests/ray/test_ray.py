@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 from helpers import assert_same_run, finished, tiny_plan
 
 from surefoot.runs import directory
-from surefoot.runs.log import read_metrics
-from surefoot.sweeps.ray import LOOPBACK_ONLY
+from surefoot.runs.log_files import read_metrics
+from surefoot.sweeps.ray_engine import LOOPBACK_ONLY
 
 RUNS = 8
 TOKEN = secrets.token_hex(32)  # Ray reads it once in a process.

@@ -10,8 +10,8 @@ from gymnasium.spaces import Box, Discrete
 from surefoot.agents import AGENTS
 from surefoot.architectures import architecture_for, default_network, encoding_of, image_shape
 from surefoot.envs import windy_cliff
-from surefoot.training import compiled
-from surefoot.types import UserError
+from surefoot.training import compiled_driver
+from surefoot.errors import UserError
 
 KEY = jax.random.key(0)
 VECTOR = Box(-1, 1, (3,))
@@ -98,7 +98,7 @@ def test_every_agent_learns_with_any_equinox_module_in_the_compiled_loop(name, m
     kind = AGENTS[name]
     config = kind.config(batch_size=4, replay_capacity=50, learning_starts=10, target_period=10)
     agent = kind.make(config, architecture_for(environment.observation_space, make), 4)
-    driver = compiled.make(agent, environment, config)
+    driver = compiled_driver.make(agent, environment, config)
     before = driver.init(KEY)
     state = driver.advance(driver.init(KEY), 30).state
     moved = [

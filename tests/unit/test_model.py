@@ -10,8 +10,8 @@ from gymnasium.spaces import Box, Discrete
 import surefoot
 from surefoot.envs import windy_cliff
 from surefoot.model import MODELS
-from surefoot.runs.blueprint import build
-from surefoot.types import FaultyEnvironmentError, UserError
+from surefoot.model_spec import build
+from surefoot.errors import FaultyEnvironmentError, UserError
 
 QUICK = {
     "network": "mlp:8",
@@ -245,7 +245,7 @@ def test_loggers_get_the_same_scalars(tmp_path):
         loggers=[lambda step, scalars: sent.update({step: scalars})],
         progress=False,
     )
-    from surefoot.runs.log import read_metrics
+    from surefoot.runs.log_files import read_metrics
 
     for line in read_metrics(tmp_path):
         step = line.pop("step")
@@ -351,8 +351,8 @@ def test_pictures_of_bytes_are_learned_from_with_the_preset_for_images():
     model = surefoot.UADQN(
         Picture(), learning_starts=200, target_period=100, replay_capacity=2_000, discount=0.5
     )
-    assert model.blueprint.preset == "minatar"
-    assert model.blueprint.network == "minatar"
+    assert model.spec.preset == "minatar"
+    assert model.spec.network == "minatar"
     model.learn(1_200, progress=False)
     assert model._trainer._state.run.replay.storage.obs.dtype == np.uint8
     found = model.evaluate(20, env=Picture())
@@ -479,6 +479,6 @@ def test_a_second_seed_and_a_loaded_model_compile_nothing(tmp_path):
 
 def test_an_agent_of_another_precision_is_another_agent():
     model = surefoot.QRDQN(CLIFF, **QUICK)
-    assert build(model.blueprint, None) is build(model.blueprint, None)
+    assert build(model.spec, None) is build(model.spec, None)
     with jax.enable_x64(True):
-        assert build(model.blueprint, None) is not model._trainer.agent
+        assert build(model.spec, None) is not model._trainer.agent

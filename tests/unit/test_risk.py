@@ -1,7 +1,7 @@
 import pytest
 
 from surefoot.risk import risk_aversion_of
-from surefoot.types import UserError
+from surefoot.errors import UserError
 
 
 @pytest.mark.parametrize(("text", "aversion"), [("mean", 0), ("mean-sd:0.5", 0.5), ("mean-sd:0", 0)])

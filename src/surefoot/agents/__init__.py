@@ -1,24 +1,11 @@
-"""Agents, one a file: each has a `Config` and a `make`."""
-
-from collections.abc import Callable
-from typing import Any, NamedTuple
+"""Agents, one a file: each has a `Config`, a `make` and an entry, `KIND`."""
 
 from surefoot.agents import bootstrapped, dqn, qrdqn, uadqn
-from surefoot.agents.base import Learning
-from surefoot.architectures import Architecture
-from surefoot.types import Agent
+from surefoot.agents.base import AgentKind
+from surefoot.registry import Registry
 
-
-class AgentKind(NamedTuple):
-    """An agent's settings, and how it is made from them, an architecture and a number of actions."""
-
-    config: type[Learning]
-    make: Callable[[Any, Architecture, int], Agent]
-
-
-AGENTS: dict[str, AgentKind] = {
-    "dqn": AgentKind(dqn.Config, dqn.make),
-    "qrdqn": AgentKind(qrdqn.Config, qrdqn.make),
-    "bootstrapped": AgentKind(bootstrapped.Config, bootstrapped.make),
-    "uadqn": AgentKind(uadqn.Config, uadqn.make),
-}
+AGENTS = Registry(
+    "agent",
+    AgentKind,
+    {"dqn": dqn.KIND, "qrdqn": qrdqn.KIND, "bootstrapped": bootstrapped.KIND, "uadqn": uadqn.KIND},
+)

@@ -1,8 +1,8 @@
-"""What all agents share: settings of learning, the optimiser step, targets, exploration by chance."""
+"""What all agents share: their settings, the optimiser step, the target networks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,88 +10,56 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PyTree
 
+from surefoot.architectures import Architecture
 from surefoot.losses import bellman_target
-from surefoot.optimisers import adam
-from surefoot.policies import Schedule, after_random_start, linear
-from surefoot.types import (
-    Agent,
-    Beliefs,
-    Learner,
-    Policy,
-    RandomKey,
-    Scalar,
-    Transition,
-    UserError,
-)
+from surefoot.optimisers import OptimiserLike, resolve_optimiser
+from surefoot.settings import Settings, bounded
+from surefoot.types import Agent, Beliefs, Learner, Policy, RandomKey, Scalar, Transition
 
 
 @dataclass(frozen=True, kw_only=True)
-class Learning:
+class AgentConfig(Settings):
     """Settings that every agent has; the defaults are those of the paper on MinAtar."""
 
-    discount: float = 0.99
+    discount: float = bounded(0.99, at_least=0, at_most=1)
     """Discount of future rewards (gamma)."""
-    learning_rate: float = 1e-4
-    """Adam's."""
-    adam_epsilon: float = 1e-8
-    """Adam's."""
-    gain: float = 2**0.5
+    learning_rate: float = bounded(1e-4, above=0)
+    """Learning rate of the optimiser."""
+    adam_epsilon: float = bounded(1e-8, above=0)
+    """Epsilon of Adam, which keeps its divisions finite."""
+    gain: float = bounded(2**0.5, above=0)
     """Gain of the orthogonal initial weights."""
-    batch_size: int = 32
+    batch_size: int = bounded(32, at_least=1)
     """Transitions per update."""
-    replay_capacity: int = 100_000
-    """Transitions kept."""
-    learning_starts: int = 5_000
+    replay_capacity: int = bounded(100_000, at_least=1)
+    """Transitions that the replay holds."""
+    learning_starts: int = bounded(5_000, at_least=1)
     """Steps before the first update."""
-    target_period: int = 1_000
-    """Steps between renewals of the target network."""
-
-    def __post_init__(self) -> None:
-        """Validate."""
-        accept("discount", self.discount, 0 <= self.discount <= 1, "from 0 to 1")
-        for name in ("learning_rate", "adam_epsilon", "gain"):
-            accept(name, getattr(self, name), getattr(self, name) > 0, "above 0")
-        for name in ("batch_size", "replay_capacity", "learning_starts", "target_period"):
-            accept(name, getattr(self, name), getattr(self, name) >= 1, "from 1")
+    target_period: int = bounded(1_000, at_least=1)
+    """Steps between copies of the network to the target network."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChanceLearning(Learning):
-    """Settings of the agents that explore by chance (epsilon-greedy)."""
+class AgentKind(NamedTuple):
+    """An entry of the registry of agents: all that the command, sweeps and the Python class need.
 
-    initial_epsilon: float = 1.0
-    """Probability of a random action at step 0."""
-    final_epsilon: float = 0.03
-    """Probability of a random action in the end."""
-    final_epsilon_step: int = 100_000
-    """Step at which it is reached."""
+    - `class_name`: the name of its class in Python, such as `UADQN`.
+    - `summary`: what it is, in one line.
+    - `config`: its settings class, a frozen dataclass.
+    - `make(config, architecture, actions, optimiser)`: the agent for this many actions.
+    """
 
-    def __post_init__(self) -> None:
-        """Validate."""
-        super().__post_init__()
-        for name in ("initial_epsilon", "final_epsilon"):
-            accept(name, getattr(self, name), 0 <= getattr(self, name) <= 1, "from 0 to 1")
-        accept("final_epsilon_step", self.final_epsilon_step, self.final_epsilon_step >= 1, "from 1")
-
-
-def accept(name: str, value: object, accepted: bool, what: str) -> None:
-    """Refuse a setting, naming it, its value and what is accepted."""
-    if not accepted:
-        raise UserError(f"{name}: got {value}, accepted: numbers {what}")
-
-
-def epsilon_schedule(config: ChanceLearning) -> Schedule:
-    """Pure chance until learning starts; the line falls from step 0 all the same."""
-    line = linear(config.initial_epsilon, config.final_epsilon, config.final_epsilon_step)
-    return after_random_start(line, config.learning_starts)
+    class_name: str
+    summary: str
+    config: type[AgentConfig]
+    make: Callable[[Any, Architecture, int, OptimiserLike], Agent]
 
 
 Loss = Callable[[PyTree, PyTree, PyTree, Transition, Any, RandomKey], Scalar]
-"""Of parameters, targets' networks, prior, batch, number of data and a key."""
+"""From parameters, target networks, prior, batch, number of data and a key to a scalar."""
 
 
-def assemble(
-    config: Learning,
+def build_agent(
+    config: AgentConfig,
     *,
     init: Callable[[RandomKey], tuple[PyTree, PyTree]],
     loss: Loss,
@@ -99,20 +67,21 @@ def assemble(
     beliefs: Callable[[PyTree, Array, RandomKey], Beliefs],
     explore: Policy,
     exploit: Policy,
+    optimiser: OptimiserLike = None,
 ) -> Agent:
-    """An agent from what sets it apart.
+    """An agent from the functions in which agents differ.
 
-    `init` draws parameters and prior, and `target` says which of the parameters targets come from.
+    `init` draws parameters and prior, and `target` selects the parameters that target networks are copies of.
     """
-    optimiser = adam(config.learning_rate, epsilon=config.adam_epsilon)
+    optimise = resolve_optimiser(optimiser, config.learning_rate, config.adam_epsilon)
 
-    def start(key: RandomKey) -> Learner:
+    def init_learner(key: RandomKey) -> Learner:
         params, prior = init(key)
         trained = eqx.filter(params, eqx.is_inexact_array)
-        return Learner(params, fresh_target(params), prior, optimiser.init(trained))
+        return Learner(params, copy_target(params), prior, optimise.init(trained))
 
-    def fresh_target(params: PyTree) -> PyTree:
-        # Copied: a buffer that stands in a state twice could not be given away for reuse.
+    def copy_target(params: PyTree) -> PyTree:
+        # Copy: a donated buffer may not appear twice in a state.
         return jax.tree.map(lambda leaf: jnp.copy(leaf) if eqx.is_array(leaf) else leaf, target(params))
 
     def update(learner: Learner, batch: Transition, data_count: Any, key: RandomKey) -> Learner:
@@ -120,15 +89,15 @@ def assemble(
         gradients = jax.grad(
             lambda each: loss(eqx.combine(each, fixed), learner.target, learner.prior, batch, data_count, key)
         )(trained)
-        updates, state = optimiser.update(gradients, learner.optimiser, trained)
+        updates, state = optimise.update(gradients, learner.optimiser, trained)
         params = eqx.combine(optax.apply_updates(trained, updates), fixed)
         return learner._replace(params=params, optimiser=state)
 
     def renew_target(learner: Learner) -> Learner:
-        return learner._replace(target=fresh_target(learner.params))
+        return learner._replace(target=copy_target(learner.params))
 
     return Agent(
-        init=start,
+        init=init_learner,
         observe=lambda learner, _: learner,
         update=update,
         loss=lambda learner, batch, data_count, key: loss(
@@ -142,12 +111,12 @@ def assemble(
 
 
 def quantile_targets(target: Any, batch: Transition, discount: float) -> Float[Array, "B N"]:
-    """Samples of the Bellman target: the risk-neutral best action's quantiles, in every agent."""
-    following = jax.vmap(target)(batch.next_obs)  # [B, A, N]
-    best = jnp.argmax(following.mean(axis=-1), axis=-1)
-    return bellman_target(batch.reward, batch.terminated, of_actions(following, best), discount)
+    """Samples of the Bellman target: the quantiles of the action with the best mean, in every agent."""
+    next_quantiles = jax.vmap(target)(batch.next_obs)  # [B, A, N]
+    best = jnp.argmax(next_quantiles.mean(axis=-1), axis=-1)
+    return bellman_target(batch.reward, batch.terminated, gather_actions(next_quantiles, best), discount)
 
 
-def of_actions(values: Float[Array, "B A *rest"], actions: Any) -> Float[Array, "B *rest"]:
-    """The part of each row that belongs to its action."""
+def gather_actions(values: Float[Array, "B A *rest"], actions: Any) -> Float[Array, "B *rest"]:
+    """The values of each row's own action."""
     return jax.vmap(lambda row, action: row[action])(values, actions)

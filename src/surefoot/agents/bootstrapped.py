@@ -10,29 +10,28 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
-from surefoot.agents.base import ChanceLearning, accept, assemble, epsilon_schedule, of_actions
+from surefoot.agents.base import AgentConfig, AgentKind, build_agent, gather_actions
 from surefoot.architectures import Architecture
+from surefoot.exploration import epsilon_greedy
 from surefoot.losses import bellman_target, huber
-from surefoot.policies import epsilon_greedy, one_member, vote
-from surefoot.types import Agent, Beliefs, RandomKey, Scalar, Transition
+from surefoot.optimisers import OptimiserLike
+from surefoot.settings import bounded
+from surefoot.types import Action, Agent, Beliefs, RandomKey, Scalar, Transition
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(ChanceLearning):
+class Config(epsilon_greedy.Config, AgentConfig):
     """Bootstrapped DQN's settings."""
 
-    heads: int = 10
+    heads: int = bounded(10, at_least=2)
     """Number of heads."""
 
-    def __post_init__(self) -> None:
-        """Validate."""
-        super().__post_init__()
-        accept("heads", self.heads, self.heads >= 2, "from 2")
 
-
-def make(config: Config, architecture: Architecture, actions: int) -> Agent:
+def make(
+    config: Config, architecture: Architecture, actions: int, optimiser: OptimiserLike = None
+) -> Agent:
     """Bootstrapped DQN for this many actions."""
-    network = architecture.heads(config.heads, (actions,), config.gain)
+    network = architecture.heads(config.heads, (actions,), gain=config.gain)
 
     def loss(
         params: PyTree, target: PyTree, prior: PyTree, batch: Transition, data_count: Any, key: RandomKey
@@ -40,7 +39,7 @@ def make(config: Config, architecture: Architecture, actions: int) -> Agent:
         del prior, data_count, key
         best = jax.vmap(target)(batch.next_obs).max(axis=-1)  # [B, heads]
         targets = bellman_target(batch.reward, batch.terminated, best, config.discount)
-        values = of_actions(jnp.moveaxis(jax.vmap(params)(batch.obs), -1, 1), batch.action)  # [B, heads]
+        values = gather_actions(jnp.moveaxis(jax.vmap(params)(batch.obs), -1, 1), batch.action)  # [B, heads]
         return jnp.mean(huber(targets - values))
 
     def beliefs(params: PyTree, obs: Array, key: RandomKey) -> Beliefs:
@@ -52,12 +51,37 @@ def make(config: Config, architecture: Architecture, actions: int) -> Agent:
             members=members,
         )
 
-    return assemble(
+    return build_agent(
         config,
         init=lambda key: (network(key), None),
         loss=loss,
         target=lambda params: params,
         beliefs=beliefs,
-        explore=epsilon_greedy(epsilon_schedule(config), one_member),
-        exploit=vote,
+        explore=epsilon_greedy.policy(epsilon_greedy.epsilon_schedule(config), follow_one_head),
+        exploit=majority_vote,
+        optimiser=optimiser,
     )
+
+
+def follow_one_head(beliefs: Beliefs, step_key: RandomKey, episode_key: RandomKey, step: Any) -> Action:
+    """The best action according to one head, the same head for a whole episode."""
+    del step_key, step
+    assert beliefs.members is not None
+    head = jax.random.randint(episode_key, (), 0, beliefs.members.shape[0])
+    return jnp.argmax(beliefs.members[head])
+
+
+def majority_vote(beliefs: Beliefs, step_key: RandomKey, episode_key: RandomKey, step: Any) -> Action:
+    """The action that most heads rank best; of several such actions the first."""
+    del step_key, episode_key, step
+    assert beliefs.members is not None
+    choices = jnp.argmax(beliefs.members, axis=-1)
+    return jnp.argmax(jnp.bincount(choices, length=beliefs.members.shape[-1]))
+
+
+KIND = AgentKind(
+    "BootstrappedDQN",
+    "Bootstrapped DQN: several heads, whose spread is the epistemic uncertainty.",
+    Config,
+    make,
+)

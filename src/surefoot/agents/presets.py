@@ -1,23 +1,23 @@
-"""Named settings for a kind of task."""
+"""Presets, named settings for a kind of task, and the settings of an agent from all that was given."""
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from surefoot.agents import AGENTS
-from surefoot.agents.base import Learning
+from surefoot.agents.base import AgentConfig
 from surefoot.architectures import image_shape
-from surefoot.types import Observations, UserError
+from surefoot.errors import UserError, did_you_mean, require
+from surefoot.risk import MEAN, risk_from
+from surefoot.settings import complete, require_known
+from surefoot.types import ObservationSpace
 
 
 class Preset(NamedTuple):
-    """Settings, and those that are an agent's own."""
+    """Settings for all agents that have them, and further ones for single agents."""
 
     common: dict[str, Any]
-    of_agent: dict[str, dict[str, Any]]
+    by_agent: dict[str, dict[str, Any]]
 
 
 PRESETS = {
@@ -33,48 +33,47 @@ PRESETS = {
             "final_epsilon": 0.05,
             "final_epsilon_step": 10_000,
         },
-        # Without quantiles it needs more patience.
+        # Without quantiles, learning is steadier at a lower rate and with older targets.
         {"dqn": {"learning_rate": 5e-4, "target_period": 250}},
     ),
     # Grids and images: the paper's settings on MinAtar, which are the agents' own defaults.
     "minatar": Preset({}, {}),
 }
 
+THOMPSON_EXPLORERS = {"step": "thompson", "episode": "thompson-episode"}
+"""What the setting `thompson` of version 0.1 is called as an explorer."""
 
-def preset_for(space: Observations) -> str:
+
+def preset_for(space: ObservationSpace) -> str:
     """The preset that suits these observations."""
     return "minatar" if image_shape(space) else "control"
 
 
-def settings_of(agent: str, preset: str, overrides: Mapping[str, Any]) -> Learning:
-    """An agent's settings: a preset's, where they differ from it the overrides."""
-    if agent not in AGENTS:
-        raise UserError(f"agent: got {agent}, accepted: {', '.join(AGENTS)}{_meant(agent, AGENTS)}")
+def resolve_settings(agent: str, preset: str, given: Mapping[str, Any]) -> AgentConfig:
+    """An agent's settings: those that are given, otherwise the preset's, otherwise the agent's defaults."""
+    kind = AGENTS.resolve(agent)
     if preset not in PRESETS:
-        raise UserError(f"preset: got {preset}, accepted: {', '.join(PRESETS)}")
-    config = AGENTS[agent].config
-    kinds = {field.name: field.type for field in fields(config)}
-    known = set(kinds)
-    for name in overrides:
-        if name not in known:
-            meant = _meant(name, known)
-            raise UserError(f"{name}: no setting of {agent}, accepted: {', '.join(sorted(known))}{meant}")
-    common, of_agent = PRESETS[preset]
-    ours = {name: value for name, value in common.items() if name in known}
-    chosen = {**ours, **of_agent.get(agent, {}), **overrides}
-    return config(**{name: _of_type(name, value, kinds[name]) for name, value in chosen.items()})
+        accepted = ", ".join(PRESETS)
+        raise UserError(f"preset: got {preset}, accepted: {accepted}{did_you_mean(preset, PRESETS)}")
+    given = _without_old_names(given, has_risk="risk" in kind.config.__dataclass_fields__)
+    config = complete(kind.config, given)
+    require_known(agent, given, config)
+    common, by_agent = PRESETS[preset]
+    known = {field.name for field in fields(config)}
+    chosen = {name: value for name, value in common.items() if name in known}
+    return config(**{**chosen, **by_agent.get(agent, {}), **given})  # pyright: ignore[reportReturnType]
 
 
-def _of_type(name: str, value: Any, kind: Any) -> Any:
-    """A setting as the number that it should be; NumPy's own will do."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    wanted = {int: int, float: int | float}.get(kind)
-    if wanted is not None and (not isinstance(plain, wanted) or isinstance(plain, bool)):
-        accepted = "whole numbers" if kind is int else "numbers"
-        raise UserError(f"{name}: got {value!r}, accepted: {accepted}")
-    return plain
-
-
-def _meant(word: str, among: Any) -> str:
-    close = difflib.get_close_matches(word, list(among), 1)
-    return f"; did you mean {close[0]}?" if close else ""
+def _without_old_names(given: Mapping[str, Any], *, has_risk: bool) -> dict[str, Any]:
+    """Settings with `risk_aversion` as a risk measure and `thompson` as an explorer."""
+    found = dict(given)
+    risk = risk_from(found.pop("risk", None), found.pop("risk_aversion", None))
+    if risk is not None and has_risk:
+        found["risk"] = str(risk)
+    elif risk is not None and risk != MEAN:
+        raise UserError(f"risk: got {risk} for an agent that learns without one, accepted: mean")
+    if "thompson" in found:
+        lasts = found.pop("thompson")
+        require("thompson", lasts, lasts in THOMPSON_EXPLORERS, ", ".join(THOMPSON_EXPLORERS))
+        found.setdefault("explorer", THOMPSON_EXPLORERS[lasts])
+    return found

@@ -7,46 +7,43 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
-from surefoot.agents.base import (
-    ChanceLearning,
-    accept,
-    assemble,
-    epsilon_schedule,
-    of_actions,
-    quantile_targets,
-)
+from surefoot.agents.base import AgentConfig, AgentKind, build_agent, gather_actions, quantile_targets
 from surefoot.architectures import Architecture
 from surefoot.estimators import quantile_variance
+from surefoot.exploration import epsilon_greedy
 from surefoot.losses import LEVELS, quantile_loss
-from surefoot.policies import epsilon_greedy, greedy
+from surefoot.optimisers import OptimiserLike
+from surefoot.risk import greedy
+from surefoot.settings import Settings, bounded
 from surefoot.types import Agent, Beliefs, RandomKey, Scalar, Transition
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(ChanceLearning):
-    """QR-DQN's settings."""
+class QuantileConfig(Settings):
+    """Settings of agents that learn quantiles of the return."""
 
-    quantiles: int = 50
+    quantiles: int = bounded(50, at_least=2)
     """Quantiles of each action's return (N)."""
-    kappa: float = 0.0
+    kappa: float = bounded(0.0, at_least=0)
     """Width of the quadratic part of the quantile Huber loss; 0 is the paper's pinball loss."""
     levels: Literal["paper", "midpoints"] = "paper"
-    """Quantile levels: i / (N + 1), or the released code's (i - 1/2) / N."""
+    """Quantile levels: i / (N + 1) as in the paper, or (i - 1/2) / N as in the released code."""
 
-    def __post_init__(self) -> None:
-        """Validate."""
-        super().__post_init__()
-        accept("quantiles", self.quantiles, self.quantiles >= 2, "from 2")
-        accept("kappa", self.kappa, self.kappa >= 0, "from 0")
+
+@dataclass(frozen=True, kw_only=True)
+class Config(QuantileConfig, epsilon_greedy.Config, AgentConfig):
+    """QR-DQN's settings."""
 
 
 RELEASED = {"levels": "midpoints", "gain": 3.0}
 """Settings of the released code where it differs from the paper."""
 
 
-def make(config: Config, architecture: Architecture, actions: int) -> Agent:
+def make(
+    config: Config, architecture: Architecture, actions: int, optimiser: OptimiserLike = None
+) -> Agent:
     """QR-DQN for this many actions."""
-    network = architecture.network((actions, config.quantiles), config.gain)
+    network = architecture.network((actions, config.quantiles), gain=config.gain)
     levels = LEVELS[config.levels](config.quantiles)
 
     def loss(
@@ -54,7 +51,7 @@ def make(config: Config, architecture: Architecture, actions: int) -> Agent:
     ) -> Scalar:
         del prior, data_count, key
         targets = quantile_targets(target, batch, config.discount)
-        quantiles = of_actions(jax.vmap(params)(batch.obs), batch.action)
+        quantiles = gather_actions(jax.vmap(params)(batch.obs), batch.action)
         return jnp.mean(quantile_loss(quantiles, targets, levels, config.kappa))
 
     def beliefs(params: PyTree, obs: Array, key: RandomKey) -> Beliefs:
@@ -66,12 +63,16 @@ def make(config: Config, architecture: Architecture, actions: int) -> Agent:
             quantiles=quantiles,
         )
 
-    return assemble(
+    return build_agent(
         config,
         init=lambda key: (network(key), None),
         loss=loss,
         target=lambda params: params,
         beliefs=beliefs,
-        explore=epsilon_greedy(epsilon_schedule(config)),
-        exploit=greedy,
+        explore=epsilon_greedy.policy(epsilon_greedy.epsilon_schedule(config)),
+        exploit=greedy(),
+        optimiser=optimiser,
     )
+
+
+KIND = AgentKind("QRDQN", "QR-DQN: quantiles of the return.", Config, make)

@@ -1,57 +1,42 @@
 """UA-DQN, the paper's agent: a QR-DQN for values, auxiliary networks for both uncertainties (Algorithm 1)."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
-from surefoot.agents.base import Learning, accept, assemble, of_actions, quantile_targets
+from surefoot.agents.base import AgentConfig, AgentKind, build_agent, gather_actions, quantile_targets
+from surefoot.agents.qrdqn import QuantileConfig
 from surefoot.architectures import Architecture
 from surefoot.estimators import decompose, quantile_variance
+from surefoot.exploration import EXPLORERS
 from surefoot.losses import LEVELS, quantile_loss
-from surefoot.policies import NOISE, risk_averse, thompson
-from surefoot.posteriors import anchored
+from surefoot.optimisers import OptimiserLike
+from surefoot.posteriors import POSTERIORS
+from surefoot.risk import greedy, parse_risk
+from surefoot.settings import bounded, checked, component
 from surefoot.types import Agent, Beliefs, RandomKey, Scalar, Transition
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Learning):
-    """UA-DQN's settings."""
+class Config(QuantileConfig, AgentConfig):
+    """UA-DQN's settings; those of its posterior and its explorer join them."""
 
-    quantiles: int = 50
-    """Quantiles of each action's return (N)."""
-    kappa: float = 0.0
-    """Width of the quadratic part of the quantile Huber loss; 0 is the paper's pinball loss."""
-    levels: Literal["paper", "midpoints"] = "paper"
-    """Quantile levels: i / (N + 1), or the released code's (i - 1/2) / N."""
-    risk_aversion: float = 0.0
-    """How many aleatoric standard deviations are taken off an action's mean (lambda)."""
-    exploration: float = 0.2
-    """Factor of the epistemic variance in Thompson sampling (beta)."""
-    thompson: Literal["step", "episode"] = "step"
-    """How long a Thompson sample lasts."""
-    auxiliary_networks: int = 2
+    risk: str = checked("mean", lambda _, text: parse_risk(text) and None)
+    """Attitude to risk: mean, mean-sd:LAMBDA, or package.module:name."""
+    posterior: str = component("anchored", POSTERIORS)
+    """How networks are sampled from the posterior: anchored, mc-dropout, or package.module:name."""
+    explorer: str = component("thompson", EXPLORERS)
+    """How it explores: thompson, thompson-episode, epsilon-greedy, or package.module:name."""
+    exploration: float = bounded(0.2, at_least=0)
+    """Strength of exploration: the factor of the epistemic variance in Thompson sampling (beta)."""
+    auxiliary_networks: int = bounded(2, at_least=2)
     """Networks sampled from the posterior (K)."""
     aleatoric: Literal["unbiased", "biased", "released"] = "unbiased"
-    """Aleatoric estimator: eq. 7; variant 1, value network's quantiles; eq. 7 centred over all actions."""
-    prior_gain: float = 3.0
-    """Gain of the orthogonal anchors of the auxiliary networks."""
-    prior_scale: Literal["weights", "all"] = "weights"
-    """What the prior's scale is the spread of: the weights, or the zero biases too, as the released code."""
-    noise_scale: float = 1.0
-    """Scale of the noise in the data."""
-
-    def __post_init__(self) -> None:
-        """Validate."""
-        super().__post_init__()
-        accept("quantiles", self.quantiles, self.quantiles >= 2, "from 2")
-        accept("auxiliary_networks", self.auxiliary_networks, self.auxiliary_networks >= 2, "from 2")
-        for name in ("kappa", "risk_aversion", "exploration"):
-            accept(name, getattr(self, name), getattr(self, name) >= 0, "from 0")
-        for name in ("prior_gain", "noise_scale"):
-            accept(name, getattr(self, name), getattr(self, name) > 0, "above 0")
+    """Aleatoric estimator: eq. 7; the value network's quantiles (variant 1); eq. 7 centred over all actions."""
 
 
 RELEASED = {"levels": "midpoints", "aleatoric": "released", "prior_scale": "all"}
@@ -95,19 +80,17 @@ def released(value: Values, samples: Samples) -> Float[Array, "A"]:
 
 
 ALEATORIC = {"unbiased": unbiased, "biased": biased, "released": released}
-PRIOR_SCALES = {"weights": anchored.weight_std, "all": anchored.array_std}
 
 
-def make(config: Config, architecture: Architecture, actions: int) -> Agent:
-    """UA-DQN for this many actions."""
+def make(
+    config: Any, architecture: Architecture, actions: int, optimiser: OptimiserLike = None
+) -> Agent:
+    """UA-DQN for this many actions; `config` has the settings of its posterior and explorer, too."""
     shape = (actions, config.quantiles)
-    network = architecture.network(shape, config.gain)
-    posterior = anchored.make(
-        architecture.network(shape, config.prior_gain),
-        config.auxiliary_networks,
-        prior_scale=PRIOR_SCALES[config.prior_scale],
-        weight=anchored.by_noise(config.noise_scale),
-    )
+    network = architecture.network(shape, gain=config.gain)
+    networks = partial(architecture.network, shape)
+    posterior = POSTERIORS.resolve(config.posterior).make(config, networks, config.auxiliary_networks)
+    risk = parse_risk(config.risk)
     levels = LEVELS[config.levels](config.quantiles)
     draws = posterior.draws
 
@@ -121,14 +104,14 @@ def make(config: Config, architecture: Architecture, actions: int) -> Agent:
     ) -> Scalar:
         targets = quantile_targets(target, batch, config.discount)  # [B, N]
 
-        def mismatch(values: Float[Array, "B A N"]) -> Scalar:
-            quantiles = of_actions(values, batch.action)
+        def fit(values: Float[Array, "B A N"]) -> Scalar:
+            quantiles = gather_actions(values, batch.action)
             return jnp.mean(quantile_loss(quantiles, targets, levels, config.kappa))
 
         samples = posterior.predict(params.auxiliary, batch.obs, jax.random.split(key, draws))
         penalties = posterior.penalty(params.auxiliary, prior, data_count)
-        of_value = mismatch(jax.vmap(params.value)(batch.obs))
-        return of_value + sum(mismatch(samples[k]) for k in range(draws)) + jnp.sum(penalties)
+        of_value = fit(jax.vmap(params.value)(batch.obs))
+        return of_value + sum(fit(samples[k]) for k in range(draws)) + jnp.sum(penalties)
 
     def beliefs(params: Params, obs: Array, key: RandomKey) -> Beliefs:
         quantiles = params.value(obs)
@@ -140,12 +123,21 @@ def make(config: Config, architecture: Architecture, actions: int) -> Agent:
             quantiles=quantiles,
         )
 
-    return assemble(
+    return build_agent(
         config,
         init=init,
         loss=loss,
         target=lambda params: params.value,
         beliefs=beliefs,
-        explore=thompson(config.exploration, config.risk_aversion, NOISE[config.thompson]),
-        exploit=risk_averse(config.risk_aversion),
+        explore=EXPLORERS.resolve(config.explorer).make(config, risk),
+        exploit=greedy(risk),
+        optimiser=optimiser,
     )
+
+
+KIND = AgentKind(
+    "UADQN",
+    "UA-DQN: both uncertainties, Thompson exploration, an attitude to risk.",
+    Config,
+    make,
+)

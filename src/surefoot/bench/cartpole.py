@@ -5,13 +5,13 @@ from typing import Any
 import jax
 
 from surefoot.agents import AGENTS
-from surefoot.agents.presets import settings_of
+from surefoot.agents.presets import resolve_settings
 from surefoot.architectures import architecture_for
 from surefoot.bench import sb3
-from surefoot.bench.measure import Contender, seconds_per_call
-from surefoot.bench.ours import AGENT_NAMES
-from surefoot.envs.hosting import CheckedEnvironment, open_environment
-from surefoot.training import hosted
+from surefoot.bench.timing import Contender, seconds_per_call
+from surefoot.bench.surefoot_agents import AGENT_NAMES
+from surefoot.envs.checked import CheckedEnv, make_env
+from surefoot.training import hosted_driver
 
 NAME = "CartPole-v1"
 WIDTHS = (64, 64)
@@ -26,7 +26,7 @@ def contenders() -> list[Contender]:
 
 def seconds_per_check() -> float:
     """Of checking one answer of the environment."""
-    environment = CheckedEnvironment(open_environment(NAME), NAME)
+    environment = CheckedEnv(make_env(NAME), NAME)
     environment.reset(0)
     answer = environment.env.step(0)
     return seconds_per_call(lambda: environment.accept(answer))
@@ -40,12 +40,12 @@ def _ours(name: str) -> Contender:
     }
     if name in {"uadqn", "qrdqn"}:
         same["quantiles"] = sb3.QUANTILES
-    config = settings_of(name, "control", same)
-    environment = CheckedEnvironment(open_environment(NAME), NAME)
+    config = resolve_settings(name, "control", same)
+    environment = CheckedEnv(make_env(NAME), NAME)
     spec = "mlp:" + ",".join(map(str, WIDTHS))
     architecture = architecture_for(environment.observation_space, spec)
-    agent = AGENTS[name].make(config, architecture, int(environment.action_space.n))
-    driver = hosted.make(agent, environment, config, 0)
+    agent = AGENTS[name].make(config, architecture, int(environment.action_space.n), None)
+    driver = hosted_driver.make(agent, environment, config, 0)
     state = driver.advance(driver.init(jax.random.key(0)), LEARNING_STARTS + 500).state
 
     def make_steps(count: int) -> None:

@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 from typing import Any
 
-from surefoot.bench.measure import Contender
+from surefoot.bench.timing import Contender
 
 PEERS = {"qrdqn": "SB3-contrib QR-DQN", "dqn": "SB3 DQN"}
 """Of our agents, by their names."""

@@ -7,11 +7,12 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from surefoot.bench.measure import COMMAND
-from surefoot.bench.ours import GAME
+from surefoot.bench.timing import COMMAND
+from surefoot.bench.surefoot_agents import GAME
 from surefoot.envs import MINATAR_IDS
-from surefoot.runs.log import METRICS
-from surefoot.types import UserError, one_line
+from surefoot.runs.log_files import METRICS
+from surefoot.errors import UserError
+from surefoot.text import error_line
 
 
 class Start(NamedTuple):
@@ -61,7 +62,7 @@ def _most_memory(home: Path) -> int:
 def _require_well(process: "subprocess.Popen[str]", well: bool) -> None:
     if not well:
         process.kill()
-        raise UserError(f"bench: surefoot train failed ({one_line(RuntimeError(process.communicate()[1]))})")
+        raise UserError(f"bench: surefoot train failed ({error_line(RuntimeError(process.communicate()[1]))})")
 
 
 def _train(home: Path, name: str, *, cache: str, steps: int, learning_starts: int) -> "subprocess.Popen[str]":

@@ -11,11 +11,11 @@ import tyro
 from rich.console import Console
 
 import surefoot
-from surefoot.cli.cache import keep_compiled_programs
-from surefoot.cli.exits import INTERRUPTED, MISUSE, OK
+from surefoot.cli.compilation_cache import keep_compiled_programs
+from surefoot.cli.exit_codes import INTERRUPTED, MISUSE, OK
 from surefoot.cli.messages import errors_as_one_line
-from surefoot.runs.memory import keep_together
-from surefoot.types import UserError
+from surefoot.system.memory import limit_malloc_arenas
+from surefoot.errors import UserError
 
 DESCRIPTION = (
     "Reinforcement learning agents that know what they have not learned yet, "
@@ -30,7 +30,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     signal.signal(signal.SIGTERM, _terminate)
-    keep_together()
+    limit_malloc_arenas()
     keep_compiled_programs()
     sys.exit(run(sys.argv[1:]))
 

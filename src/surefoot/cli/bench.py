@@ -14,18 +14,27 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from surefoot.bench import bound, cartpole, checkpoints, growth, ours, released, sb3, startup
-from surefoot.bench.measure import (
+from surefoot.bench import (
+    cartpole,
+    checkpoint_cost,
+    hardware_bound,
+    paper_release,
+    sb3,
+    scaling,
+    startup,
+    surefoot_agents,
+)
+from surefoot.bench.timing import (
     Contender,
     Speed,
     alternate,
     is_alone,
     start_again_alone,
 )
-from surefoot.cli.exits import OK
-from surefoot.runs.cores import available_cores, pin_to
+from surefoot.cli.exit_codes import OK
+from surefoot.system.cores import available_cores, pin_to
 from surefoot.runs.provenance import provenance
-from surefoot.types import UserError, whole_number
+from surefoot.errors import UserError, require_whole_number
 
 Part = Literal["minatar", "cartpole", "growth", "checkpoints", "startup"]
 PARTS: tuple[Part, ...] = ("minatar", "cartpole", "growth", "checkpoints", "startup")
@@ -38,7 +47,7 @@ class Bench:
     only: tuple[Part, ...] = PARTS
     """Parts to measure; by default all."""
     released_code: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """A checkout of IndustAI/risk-and-uncertainty, to be measured beside ours."""
+    """A checkout of IndustAI/risk-and-uncertainty, to be measured beside surefoot_agents."""
     json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Also write what was measured here."""
     rounds: int = 7
@@ -48,9 +57,9 @@ class Bench:
 
     def __post_init__(self) -> None:
         """Validate."""
-        whole_number("--rounds", self.rounds, 1)
+        require_whole_number("--rounds", self.rounds, 1)
         if self.released_code is not None:
-            released.require_checkout(self.released_code)
+            paper_release.require_checkout(self.released_code)
         if self.json is not None and not self.json.parent.is_dir():
             raise UserError(f"--json: got {self.json}, accepted: a file in a directory that is there")
         if not self.seconds > 0:
@@ -110,27 +119,27 @@ def _measured(what: Bench, title: str, contenders: Sequence[Contender]) -> dict[
 def _minatar(what: Bench, console: Console) -> dict[str, Any]:
     """Ours beside its peers and the bound, all in one row of turns."""
     contenders = [
-        *(ours.compiled_contender(name) for name in ours.AGENT_NAMES),
-        *(ours.hosted_contender(name) for name in ours.AGENT_NAMES),
+        *(surefoot_agents.compiled_contender(name) for name in surefoot_agents.AGENT_NAMES),
+        *(surefoot_agents.hosted_contender(name) for name in surefoot_agents.AGENT_NAMES),
         *(sb3.minatar() if sb3.is_there("minatar") else ()),
-        *(released.contenders(what.released_code) if what.released_code is not None else ()),
-        *bound.contenders(),
+        *(paper_release.contenders(what.released_code) if what.released_code is not None else ()),
+        *hardware_bound.contenders(),
     ]
     speeds = _measured(what, "MinAtar Breakout", contenders)
-    compiled = {name: speeds[f"{name}, compiled"] for name in ours.AGENT_NAMES}
+    compiled = {name: speeds[f"{name}, compiled"] for name in surefoot_agents.AGENT_NAMES}
     ratios: dict[str, float] = {}
     for name, ours_speed in compiled.items():
         ratios[f"{name}, hosted / compiled"] = speeds[f"{name}, hosted"].against(ours_speed)
-        for other in (sb3.PEERS.get(name), released.label(name)):
+        for other in (sb3.PEERS.get(name), paper_release.label(name)):
             if other in speeds:
                 ratios[f"{name}, compiled / {other}"] = ours_speed.against(speeds[other])
-    work = {name: bound.work_of(name) for name in ours.AGENT_NAMES}
+    work = {name: hardware_bound.work_of(name) for name in surefoot_agents.AGENT_NAMES}
     limits = {name: 1 / each.seconds(speeds) for name, each in work.items()}
-    shown = [speed for name, speed in speeds.items() if name not in {bound.PRODUCTS, bound.MEMORY}]
+    shown = [speed for name, speed in speeds.items() if name not in {hardware_bound.PRODUCTS, hardware_bound.MEMORY}]
     console.print(_table("MinAtar Breakout, one update per step, replay of 100,000 full", shown))
     for name, ratio in ratios.items():
         console.print(f"{name}: {ratio:.2f}")
-    flops, memory = bound.rates(speeds)
+    flops, memory = hardware_bound.rates(speeds)
     console.print(f"\nthis core: {flops / 1e9:.0f} GFLOP/s in sgemm, {memory / 1e9:.1f} GB/s in memory")
     for name, limit in limits.items():
         fraction = compiled[name].steps_per_second / limit
@@ -175,13 +184,13 @@ def _cartpole(what: Bench, console: Console) -> dict[str, Any]:
 
 def _growth(what: Bench, console: Console, cores: list[int]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for setting, values in growth.VARIED.items():
+    for setting, values in scaling.VARIED.items():
         with _turns(f"growth with {setting}", len(values) * what.rounds) as after_turn:
-            speeds = growth.run(setting, seconds=what.seconds, rounds=what.rounds, after_turn=after_turn)
+            speeds = scaling.run(setting, seconds=what.seconds, rounds=what.rounds, after_turn=after_turn)
         costs = {speed.name: speeds[0].against(speed) for speed in speeds}
         console.print(f"{setting}, time of a step: " + ", ".join(f"{k} {v:.2f}" for k, v in costs.items()))
         found[setting] = {"speeds": [speed._asdict() for speed in speeds], "step_time": costs}
-    together = growth.two_processes(cores, seconds=what.seconds, rounds=what.rounds)
+    together = scaling.two_processes(cores, seconds=what.seconds, rounds=what.rounds)
     if together is not None:
         console.print(
             f"two processes on two cores: {together.ratio:.2f} times the steps of one "
@@ -192,11 +201,11 @@ def _growth(what: Bench, console: Console, cores: list[int]) -> dict[str, Any]:
 
 
 def _checkpoints(console: Console) -> dict[str, Any]:
-    costs = [checkpoints.run(agent) for agent in ("uadqn", "qrdqn")]
+    costs = [checkpoint_cost.run(agent) for agent in ("uadqn", "qrdqn")]
     for cost in costs:
         console.print(
             f"a checkpoint of {cost.agent} on MinAtar's sizes, replay full: {cost.seconds:.2f} s, "
-            f"{cost.size / 2**20:.0f} MiB; every {checkpoints.INTERVAL:,} steps at "
+            f"{cost.size / 2**20:.0f} MiB; every {checkpoint_cost.INTERVAL:,} steps at "
             f"{cost.steps_per_second:,.0f} steps/s {cost.fraction:.1%} of wall time"
         )
     return {"costs": [{**cost._asdict(), "fraction": cost.fraction} for cost in costs]}

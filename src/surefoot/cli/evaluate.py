@@ -9,13 +9,13 @@ import tyro
 from rich.console import Console
 from rich.progress import Progress
 
-from surefoot.cli.exits import OK
+from surefoot.cli.exit_codes import OK
 from surefoot.cli.messages import warnings_as_lines
 from surefoot.cli.train import import_from_here
 from surefoot.model import load
 from surefoot.runs.directory import CONFIG, model_checkpoint, newest_good, read_config
 from surefoot.statistics import mean_estimate
-from surefoot.types import UserError
+from surefoot.errors import UserError
 
 
 def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
@@ -61,7 +61,7 @@ def _command(
         estimate = mean_estimate(returns)
         within = "" if estimate.interval is None else " ({:.4g} to {:.4g}, 95 %)".format(*estimate.interval)
         console = Console(highlight=False, soft_wrap=True)
-        what = f"{model.blueprint.env}, {model.blueprint.agent}, {episodes} episodes"
+        what = f"{model.spec.env}, {model.spec.agent}, {episodes} episodes"
         console.print(f"{path}: {what}", markup=False)
         console.print(
             f"return: mean {found.mean:.4g}{within}, sd {np.std(returns):.4g}, "

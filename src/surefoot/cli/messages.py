@@ -8,8 +8,9 @@ import warnings
 from collections.abc import Generator, Sequence
 from itertools import groupby
 
-from surefoot.cli.exits import MISUSE
-from surefoot.types import UserError, words
+from surefoot.cli.exit_codes import MISUSE
+from surefoot.errors import UserError
+from surefoot.text import single_line
 
 
 @contextlib.contextmanager
@@ -30,7 +31,7 @@ def warnings_as_lines() -> Generator[None]:
     """While inside, a warning is one line on standard error, and told each time."""
 
     def tell(message: Warning | str, *_: object, **__: object) -> None:
-        sys.stderr.write(f"surefoot: {words(message)}\n")
+        sys.stderr.write(f"surefoot: {single_line(message)}\n")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)

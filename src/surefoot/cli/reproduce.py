@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from surefoot.claims import Claim, Verdict
-from surefoot.cli.exits import CLAIM_NOT_MET, OK
+from surefoot.cli.exit_codes import CLAIM_NOT_MET, OK
 from surefoot.cli.sweep import EngineName, engine_of, require_done, run_plan
 from surefoot.experiments import EXPERIMENTS, report
 from surefoot.experiments.base import (
@@ -26,7 +26,7 @@ from surefoot.experiments.base import (
     judged,
 )
 from surefoot.sweeps.plan import PlannedRun
-from surefoot.sweeps.schedule import path_of
+from surefoot.sweeps.runner import path_of
 from surefoot.types import Interval
 
 COLORS = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow"}

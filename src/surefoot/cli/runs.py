@@ -10,10 +10,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from surefoot.cli.exits import OK
+from surefoot.cli.exit_codes import OK
 from surefoot.cli.train import HOME
 from surefoot.runs.directory import Summary, summaries
-from surefoot.types import UserError
+from surefoot.errors import UserError
 
 
 def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:

@@ -8,15 +8,15 @@ from typing import Annotated, Literal
 import tyro
 from rich.console import Console
 
-from surefoot.cli.exits import OK, RUN_FAILED
-from surefoot.runs.signals import pass_on, stop_in_order
+from surefoot.cli.exit_codes import OK, RUN_FAILED
+from surefoot.system.signals import exit_as_signalled, graceful_stop
 from surefoot.sweeps import plan as plans
 from surefoot.sweeps.engine import Engine
-from surefoot.sweeps.local import LocalEngine
+from surefoot.sweeps.local_engine import LocalEngine
 from surefoot.sweeps.plan import PlannedRun
-from surefoot.sweeps.schedule import LOGS, Phase, Status, carry_out
-from surefoot.sweeps.table import Display, counts_of, glance_at, table_of
-from surefoot.types import UserError
+from surefoot.sweeps.runner import LOGS, Phase, Status, carry_out
+from surefoot.sweeps.progress_table import Display, counts_of, glance_at, table_of
+from surefoot.errors import UserError
 
 HOME = Path("sweeps")
 
@@ -64,7 +64,7 @@ def engine_of(name: EngineName, jobs: int | None, address: str | None) -> Engine
     if address is not None and name != "ray":
         raise UserError(f"--address: got {address} without a cluster to find there, accepted: --engine ray")
     if name == "ray":
-        from surefoot.sweeps.ray import RayEngine
+        from surefoot.sweeps.ray_engine import RayEngine
 
         return RayEngine(address, jobs)
     return LocalEngine(jobs)
@@ -84,9 +84,9 @@ def require_done(home: Path, ended: Sequence[Status]) -> None:
 def run_plan(plan: Sequence[PlannedRun], home: Path, engine: Engine, title: str) -> list[Status]:
     """Carry out a plan under the eyes of the user; a signal lets the runs save before it ends all."""
     try:
-        with stop_in_order() as request, Display(home, title) as show:
+        with graceful_stop() as request, Display(home, title) as show:
             ended = carry_out(plan, home, engine, show=show, stop=request)
     finally:
         engine.close()
-    pass_on(request)
+    exit_as_signalled(request)
     return ended

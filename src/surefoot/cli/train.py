@@ -14,13 +14,13 @@ from surefoot import model
 from surefoot.agents import AGENTS
 from surefoot.agents.base import Learning
 from surefoot.agents.presets import PRESETS, preset_for, settings_of
-from surefoot.cli.exits import OK
+from surefoot.cli.exit_codes import OK
 from surefoot.cli.messages import errors_as_one_line, warnings_as_lines
-from surefoot.envs.place import place_of
-from surefoot.runs.cores import pin_to
+from surefoot.envs.resolve import resolve_env
+from surefoot.system.cores import pin_to
 from surefoot.runs.directory import new_directory, summary_of
-from surefoot.runs.signals import stop_when_left_alone
-from surefoot.types import UserError, whole_number
+from surefoot.system.signals import stop_if_parent_dies
+from surefoot.errors import UserError, require_whole_number
 
 HOME = Path("runs")
 
@@ -72,7 +72,7 @@ class Train:
         """Validate."""
         for name in ("steps", "eval_every", "eval_episodes", "log_every", "checkpoint_every"):
             least = 0 if name == "eval_every" else 1
-            whole_number("--" + name.replace("_", "-"), getattr(self, name), least)
+            require_whole_number("--" + name.replace("_", "-"), getattr(self, name), least)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +136,7 @@ def _resume_command(
     return go_on
 
 
-def _defaults(args: Sequence[str]) -> Learning:
+def _defaults(args: Sequence[str]) -> AgentConfig:
     import_from_here()
     known = [arg for arg in args[1:] if arg not in {"--help", "-h"}]
     with errors_as_one_line(args):
@@ -146,9 +146,9 @@ def _defaults(args: Sequence[str]) -> Learning:
         return settings_of(peek.agent, peek.preset or "control", {})  # Raises, saying what is accepted.
     preset = peek.preset
     if preset is None and peek.env is not None:
-        place = place_of(peek.env, parameters_from(peek.env_kwargs))
-        preset = preset_for(place.outside.observation_space)
-        place.outside.close()
+        place = resolve_env(peek.env, parameters_from(peek.env_kwargs))
+        preset = preset_for(place.gym.observation_space)
+        place.gym.close()
     return settings_of(peek.agent, preset or "control", {})
 
 
@@ -157,7 +157,7 @@ def _settle(core: int | None, *, attached: bool) -> None:
     if core is not None:
         pin_to(core)
     if attached:
-        stop_when_left_alone()
+        stop_if_parent_dies()
 
 
 def parameters_from(text: str) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def import_from_here() -> None:
         sys.path.insert(0, here)
 
 
-def train(what: Train, settings: Learning) -> int:
+def train(what: Train, settings: AgentConfig) -> int:
     """Train, keep the run on disk, and say how it went."""
     learner = model.MODELS[what.agent](
         what.env,

@@ -6,8 +6,8 @@ from typing import Any
 
 import gymnasium
 
-from surefoot.envs import minatar, windy_cliff
-from surefoot.envs.bridge import GymnasiumEnvironment
+from surefoot.envs import minatar, windy_cliff, windy_cliff_render
+from surefoot.envs.as_gymnasium import GymnasiumEnvironment
 
 
 def windy_cliff_for_gymnasium(render_mode: str | None = None, **parameters: Any) -> GymnasiumEnvironment:
@@ -20,8 +20,8 @@ def windy_cliff_for_gymnasium(render_mode: str | None = None, **parameters: Any)
     return GymnasiumEnvironment(
         windy_cliff.make(config),
         {
-            "rgb_array": partial(windy_cliff.render_pixels, config=config),
-            "ansi": partial(windy_cliff.render_text, config=config),
+            "rgb_array": partial(windy_cliff_render.render_pixels, config=config),
+            "ansi": partial(windy_cliff_render.render_text, config=config),
         },
         name_info,
         render_mode,

@@ -17,9 +17,10 @@ from gymnasium.spaces import Box, Discrete
 from jaxtyping import Array, Bool
 from numpy.typing import NDArray
 
-from surefoot.compiling import to_start_fast
+from surefoot.jit import jit_for_startup
 from surefoot.envs import seaquest
-from surefoot.types import Action, Environment, EnvironmentStep, RandomKey, UserError
+from surefoot.errors import UserError
+from surefoot.types import Action, Environment, EnvironmentStep, RandomKey
 
 CHANNELS = {
     "asterix": ("player", "enemy", "trail", "gold"),
@@ -144,7 +145,7 @@ CELL_PIXELS = 24
 def painter(game: str) -> Callable[[State], NDArray[np.uint8]]:
     """Makes pictures of a game's states, `[height, width, 3]`."""
     rules = rules_of(game)
-    observe = to_start_fast(lambda state: rules.observe(rules.state(**state)))
+    observe = jit_for_startup(lambda state: rules.observe(rules.state(**state)))
     return lambda state: picture_of(np.asarray(observe(state)))
 
 

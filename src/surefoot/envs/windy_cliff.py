@@ -16,14 +16,15 @@ from gymnasium.spaces import Box, Discrete
 from jaxtyping import Array, Float, Int
 from numpy.typing import NDArray
 
-from surefoot.types import Action, Environment, EnvironmentStep, RandomKey, UserError
+from surefoot.errors import UserError
+from surefoot.types import Action, Environment, EnvironmentStep, RandomKey
 
 UP, RIGHT, DOWN, LEFT = range(4)
 MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
 """Rows and columns that each action moves by; row 0 is the top."""
 
 FALL_CAUSES = ("", "wind", "step")
-"""What `info["fall_cause"]` numbers."""
+"""The causes of a fall, by their numbers in `info["fall_cause"]`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +58,7 @@ class Config:
 
 
 class State(NamedTuple):
-    """Where the agent stands, and for how long it has walked."""
+    """Row and column of the agent, and the steps since the start."""
 
     row: Int[Array, ""]
     column: Int[Array, ""]
@@ -76,8 +77,8 @@ def make(config: Config | None = None) -> Environment:
 
     def reset(key: RandomKey) -> tuple[State, Array]:
         del key
-        nought = jnp.zeros((), jnp.int32)
-        state = State(nought + bottom, nought, nought)
+        zero = jnp.zeros((), jnp.int32)
+        state = State(zero + bottom, zero, zero)
         return state, observe(state)
 
     def on_ledge(row: Any, column: Any) -> Any:
@@ -111,82 +112,8 @@ def make(config: Config | None = None) -> Environment:
     return Environment(reset, step, Box(np.zeros_like(highest), highest), Discrete(4))
 
 
-Plan = NDArray[np.integer[Any]]
-"""A deterministic policy: the action at each time, row and column, `[time, row, column]`."""
-
-
-class Returns(NamedTuple):
-    """Exact mean and standard deviation of the return from each time, row and column."""
-
-    mean: NDArray[Any]
-    sd: NDArray[Any]
-
-
-class Outcome(NamedTuple):
-    """One thing that can follow an action."""
-
-    chance: float
-    reward: float
-    cell: tuple[int, int]
-    over: bool
-
-
-def exact_returns(plan: Plan, config: Config | None = None, discount: float = 1.0) -> Returns:
-    """Solve a plan by dynamic programming, backwards from the end of time."""
-    config = config or Config()
-    shape = (config.time_limit + 1, config.rows, config.columns)
-    first, second = np.zeros(shape), np.zeros(shape)  # Moments of the return; nothing follows the end.
-    for time in reversed(range(config.time_limit)):
-        for cell in np.ndindex(config.rows, config.columns):
-            for chance, reward, following, over in _outcomes(cell, plan[(time, *cell)], config):
-                ahead = (time + 1, *following)
-                mean, square = (0.0, 0.0) if over else (first[ahead], second[ahead])
-                first[(time, *cell)] += chance * (reward + discount * mean)
-                second[(time, *cell)] += chance * (
-                    reward**2 + 2 * reward * discount * mean + discount**2 * square
-                )
-    return Returns(first, np.sqrt(np.maximum(second - first**2, 0)))
-
-
-def walk(plan: Plan, config: Config | None = None) -> list[tuple[int, int]]:
-    """The cells that a plan visits from the start while no wind blows."""
-    config = config or Config()
-    cells = [(config.rows - 1, 0)]
-    for time in range(config.time_limit):
-        *_, calm = _outcomes(cells[-1], plan[(time, *cells[-1])], config)
-        cells.append(calm.cell)
-        if calm.over:
-            break
-    return cells
-
-
-def path_kind(plan: Plan, config: Config | None = None) -> str:
-    """Which way a plan takes to the goal: "risky" by the ledge, "safe" above it, or "none"."""
-    config = config or Config()
-    cells = walk(plan, config)
-    if cells[-1] != (config.rows - 1, config.columns - 1):
-        return "none"
-    return "risky" if any(_is_ledge(cell, config) for cell in cells) else "safe"
-
-
-def _outcomes(cell: tuple[int, ...], action: Any, config: Config) -> list[Outcome]:
-    """All that can follow an action; last, what follows without wind."""
-    row, column = cell
-    bottom, goal = config.rows - 1, config.columns - 1
-    down, right = MOVES[action]
-    target = (min(max(row + down, 0), bottom), min(max(column + right, 0), goal))
-    fall = config.step_reward + config.fall_reward
-    if _is_ledge(cell, config) and action == DOWN:
-        return [Outcome(1.0, fall, (row, column), over=True)]
-    if target == (bottom, goal):
-        return [Outcome(1.0, config.step_reward + config.goal_reward, target, over=True)]
-    calm = Outcome(1.0, config.step_reward, target, over=False)
-    if _is_ledge(target, config):
-        return [Outcome(config.wind, fall, target, over=True), calm._replace(chance=1 - config.wind)]
-    return [calm]
-
-
-def _is_ledge(cell: tuple[int, ...], config: Config) -> bool:
+def is_ledge(cell: tuple[int, ...], config: Config) -> bool:
+    """Whether a cell, given by row and column, is on the ledge."""
     return cell[0] == config.rows - 1 and 0 < cell[1] < config.columns - 1
 
 
@@ -200,47 +127,3 @@ def observations(config: Config | None = None) -> NDArray[np.float32]:
     return np.concatenate(
         [np.broadcast_to(position, (*shape, cells)), np.broadcast_to(clock, (*shape, 1))], axis=-1
     )
-
-
-COLORS = {
-    "ground": (236, 229, 214),
-    "ledge": (168, 184, 201),
-    "start": (188, 212, 177),
-    "goal": (94, 160, 94),
-}
-AGENT_COLOR, LINE_COLOR = (213, 94, 0), (255, 255, 255)
-CELL_PIXELS = 48
-
-
-def _kind(cell: tuple[int, ...], config: Config) -> str:
-    if cell[0] == config.rows - 1 and cell[1] in (0, config.columns - 1):
-        return "goal" if cell[1] else "start"
-    return "ledge" if _is_ledge(cell, config) else "ground"
-
-
-def render_text(state: State, config: Config) -> str:
-    """The grid in letters: S start, G goal, ~ ledge, . ground, @ the agent; and the time."""
-    letters = {"ground": ".", "ledge": "~", "start": "S", "goal": "G"}
-    here = (int(state.row), int(state.column))
-    lines = [
-        "".join(
-            "@" if (row, column) == here else letters[_kind((row, column), config)]
-            for column in range(config.columns)
-        )
-        for row in range(config.rows)
-    ]
-    return "\n".join([*lines, f"time {int(state.time)} of {config.time_limit}"])
-
-
-def render_pixels(state: State, config: Config) -> NDArray[np.uint8]:
-    """The grid as a picture, `[height, width, 3]`: the agent is a disc."""
-    size = CELL_PIXELS
-    picture = np.zeros((config.rows * size, config.columns * size, 3), np.uint8)
-    rows, columns = np.mgrid[:size, :size] - (size - 1) / 2
-    for cell in np.ndindex(config.rows, config.columns):
-        tile = picture[cell[0] * size : (cell[0] + 1) * size, cell[1] * size : (cell[1] + 1) * size]
-        tile[:] = COLORS[_kind(cell, config)]
-        tile[-1], tile[:, -1] = LINE_COLOR, LINE_COLOR
-        if cell == (int(state.row), int(state.column)):
-            tile[rows**2 + columns**2 < (size / 3) ** 2] = AGENT_COLOR
-    return picture

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.claims import Claim, Verdict
 from surefoot.sweeps.plan import PlannedRun
-from surefoot.types import UserError
+from surefoot.errors import UserError
 
 Table = Mapping[str, NDArray[Any]]
 """Columns by name, all of one length."""

@@ -1,7 +1,7 @@
 """Figure 2: safe learning on the windy cliff, four agents that differ in how they choose actions."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.agents import qrdqn, uadqn
+from surefoot.agents.presets import resolve_settings
 from surefoot.claims import Claim, above, below, between, claim
-from surefoot.envs import windy_cliff
+from surefoot.envs import windy_cliff, windy_cliff_exact
 from surefoot.experiments.base import (
     Outcome,
     Settings,
@@ -21,10 +22,10 @@ from surefoot.experiments.base import (
     stack_tables,
 )
 from surefoot.figures import cliff as figure
-from surefoot.runs.log import read_metrics
+from surefoot.runs.log_files import read_metrics
 from surefoot.statistics import Estimate, fraction_estimate, mean_estimate
 from surefoot.sweeps.plan import PlannedRun
-from surefoot.types import UserError
+from surefoot.errors import UserError
 
 LOOK_EVERY = 100
 """Steps between looks at what an agent believes and would do."""
@@ -77,26 +78,29 @@ LABELS = ("QR-DQN", "UA-DQN risk-neutral", "UA-DQN variant 1", "UA-DQN variant 2
 QR_DQN, NEUTRAL, VARIANT_1, VARIANT_2 = LABELS
 
 
-def settings_of(label: str, preset: str, exploration: float) -> qrdqn.Config | uadqn.Config:
-    """An agent's settings; all differ in action selection only."""
+def agent_settings(label: str, preset: str, exploration: float) -> tuple[str, dict[str, Any]]:
+    """An agent's name and settings; the agents differ in action selection only."""
+    released = preset == "released"
     if label == QR_DQN:
-        chosen: dict[str, Any] = qrdqn.RELEASED if preset == "released" else {}
-        return qrdqn.Config(**{**LEARNING, **chosen}, final_epsilon=0.05, final_epsilon_step=2_000)
-    chosen = uadqn.RELEASED if preset == "released" else {}
-    neutral = uadqn.Config(**LEARNING, **chosen, exploration=exploration)
-    return {
-        NEUTRAL: neutral,
-        VARIANT_1: replace(neutral, risk_aversion=0.5, aleatoric="biased"),
-        VARIANT_2: replace(neutral, risk_aversion=0.5),
-    }[label]
+        epsilon = {"final_epsilon": 0.05, "final_epsilon_step": 2_000}
+        return "qrdqn", {**LEARNING, **(qrdqn.RELEASED if released else {}), **epsilon}
+    common = {**LEARNING, **(uadqn.RELEASED if released else {}), "exploration": exploration}
+    different: dict[str, dict[str, Any]] = {
+        NEUTRAL: {},
+        VARIANT_1: {"risk_aversion": 0.5, "aleatoric": "biased"},
+        VARIANT_2: {"risk_aversion": 0.5},
+    }
+    return "uadqn", {**common, **different[label]}
 
 
 def planned(config: Config, label: str, seed: int) -> PlannedRun:
     """One run of the command, looked at every so often."""
-    settings = settings_of(label, config.preset, config.exploration)
+    agent, given = agent_settings(label, config.preset, config.exploration)
+    # All settings, so that none depends on the preset that suits the observations.
+    settings = asdict(resolve_settings(agent, "minatar", given))
     run = {
         "env": "surefoot/WindyCliff-v0",
-        "agent": "qrdqn" if isinstance(settings, qrdqn.Config) else "uadqn",
+        "agent": agent,
         "network": "mlp:100,100",
         "seed": seed,
         "eval_every": 0,
@@ -104,7 +108,7 @@ def planned(config: Config, label: str, seed: int) -> PlannedRun:
         "probe": f"{look.__module__}:{look.__name__}",
     }
     words = [label.lower().replace(" ", "-"), config.preset, f"beta{config.exploration:g}", f"seed{seed}"]
-    return PlannedRun(name="-".join(words), steps=config.steps, settings={**run, **asdict(settings)})
+    return PlannedRun(name="-".join(words), steps=config.steps, settings={**run, **settings})
 
 
 def look(model: Any) -> dict[str, float]:
@@ -114,7 +118,7 @@ def look(model: Any) -> dict[str, float]:
     aleatoric = np.asarray(model.beliefs(flat).aleatoric).reshape(*shape, -1)[0, 1, 0]
     actions = np.asarray(model.predict(flat)[0]).reshape(shape)
     return {
-        "cliff/path": PATHS.index(windy_cliff.path_kind(actions)),
+        "cliff/path": PATHS.index(windy_cliff_exact.path_kind(actions)),
         "cliff/aleatoric_right": aleatoric[windy_cliff.RIGHT],
         "cliff/aleatoric_up": aleatoric[windy_cliff.UP],
     }
@@ -200,10 +204,10 @@ def claims(table: Table) -> list[Claim]:
         return mean_estimate(part[total > 0] / total[total > 0]) if np.any(total) else Estimate(np.nan, None)
 
     def exact(plan: Any) -> Estimate:
-        value = float(windy_cliff.exact_returns(plan).mean[0, 1, 0])
+        value = float(windy_cliff_exact.exact_returns(plan).mean[0, 1, 0])
         return Estimate(value, (value, value))
 
-    exact_sd = float(windy_cliff.exact_returns(RISKY).sd[0, 1, 0])
+    exact_sd = float(windy_cliff_exact.exact_returns(RISKY).sd[0, 1, 0])
     last_looks = results.column(NEUTRAL, "aleatoric_right")[:, -10:].mean(axis=1)
     overestimate = results.column(VARIANT_1, "aleatoric_up") - results.column(VARIANT_2, "aleatoric_up")
     solved_from = np.stack([results.settled(label, solved) for label in LABELS]).max(axis=0)

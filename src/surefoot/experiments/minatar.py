@@ -15,7 +15,7 @@ from surefoot.claims import Claim, above, between, claim
 from surefoot.envs import MINATAR_IDS
 from surefoot.experiments.base import Outcome, Settings, Sweep, SweptExperiment, Table, require_at_least
 from surefoot.figures import minatar as figure
-from surefoot.runs.log import read_episodes, read_metrics, seconds_until
+from surefoot.runs.log_files import read_episodes, read_metrics, seconds_until
 from surefoot.statistics import (
     Estimate,
     Strata,
@@ -26,7 +26,7 @@ from surefoot.statistics import (
     window_means,
 )
 from surefoot.sweeps.plan import PlannedRun
-from surefoot.types import UserError
+from surefoot.errors import UserError
 
 WINDOWS = 50
 """Of a learning curve; in full length, each as long as those of the published logs."""

@@ -9,7 +9,7 @@ import numpy as np
 from surefoot.claims import Claim, Criterion, above, below, between, claim, recovers
 from surefoot.experiments.base import Advance, DirectExperiment, Outcome, Settings, Table, require_at_least
 from surefoot.experiments.normal_posterior import NormalPosterior, correlated, posterior_after
-from surefoot.experiments.simulation import Case, Moments, Simulation, simulate
+from surefoot.experiments.sampling_error import Case, Moments, Simulation, simulate
 from surefoot.figures import propositions as figure
 
 STANDARD_ERRORS = 4

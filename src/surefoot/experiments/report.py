@@ -14,7 +14,7 @@ from surefoot.figures import style
 from surefoot.runs.directory import new_directory, read_config
 from surefoot.runs.provenance import provenance
 from surefoot.sweeps.ledger import LEDGER
-from surefoot.types import UserError
+from surefoot.errors import UserError
 
 SUMMARY = "summary.json"
 HOME = Path("reproductions")

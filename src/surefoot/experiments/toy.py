@@ -25,7 +25,7 @@ from surefoot.experiments.base import (
     require_positive,
     stack_tables,
 )
-from surefoot.experiments.fitting import make_fit
+from surefoot.experiments.regression import make_fit
 from surefoot.figures import toy as figure
 from surefoot.losses import quantile_levels, quantile_loss
 from surefoot.networks import mlp, orthogonal

@@ -6,7 +6,8 @@ under a prior centred there; over anchors, these networks approximate samples fr
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -14,7 +15,21 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from surefoot.losses import anchor_penalty, anchor_weight
-from surefoot.types import Draws, MakeNetwork, Network, Posterior, RandomKey, RandomKeys, Scalar
+from surefoot.settings import Settings, bounded
+from surefoot.types import Draws, MakeNetwork, Network, NetworkFactory, Posterior, PosteriorKind, RandomKey, RandomKeys, Scalar
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Settings):
+    """Settings of randomised MAP sampling."""
+
+    prior_gain: float = bounded(3.0, above=0)
+    """Gain of the orthogonal anchors of the auxiliary networks."""
+    prior_scale: Literal["weights", "all"] = "weights"
+    """What the prior's scale is the spread of: the weights, or the zero biases too, as in the released code."""
+    noise_scale: float = bounded(1.0, above=0)
+    """Scale of the noise in the data."""
+
 
 PriorScale = Callable[[Network], Any]
 """The prior's standard deviation, given an anchor: one number, or a tree like it with one per array."""
@@ -57,7 +72,20 @@ def by_noise(noise_scale: float = 1.0) -> Weight:
     )
 
 
-def make(
+PRIOR_SCALES: dict[str, PriorScale] = {"weights": weight_std, "all": array_std}
+
+
+def make(config: Config, networks: NetworkFactory, draws: int) -> Posterior:
+    """Randomised MAP sampling as UA-DQN uses it."""
+    return anchored_posterior(
+        networks(gain=config.prior_gain),
+        draws,
+        prior_scale=PRIOR_SCALES[config.prior_scale],
+        weight=by_noise(config.noise_scale),
+    )
+
+
+def anchored_posterior(
     network: MakeNetwork,
     draws: int,
     *,
@@ -73,7 +101,7 @@ def make(
 
     def anchor(network: Network) -> Anchor:
         arrays = eqx.filter(network, eqx.is_inexact_array)
-        # Copied: a buffer that stands in a state twice could not be given away for reuse.
+        # Copy: a donated buffer may not appear twice in a state.
         return Anchor(jax.tree.map(jnp.copy, arrays), jax.tree.map(jnp.asarray, prior_scale(arrays)))
 
     def init(key: RandomKey) -> Draws:
@@ -97,3 +125,6 @@ def make(
         return jnp.stack([jax.vmap(each)(inputs) for each in params])
 
     return Posterior(draws, init, penalty, predict)
+
+
+KIND = PosteriorKind(Config, make)

@@ -1,8 +1,8 @@
 """Checkpoints: a directory of safetensors files and a manifest with their sizes and digests.
 
-One is written under a temporary name, flushed to the disk and then renamed: under its own name it is whole or
-not there. Reading trusts nothing: sizes, digests, names, shapes and dtypes are compared before arrays are
-made.
+A checkpoint is written under a temporary name, flushed to the disk and then renamed, so that under its own
+name it is either complete or not there. Reading trusts nothing: sizes, digests, names, shapes and dtypes are
+compared before arrays are made.
 """
 
 import hashlib
@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from surefoot.runs.disk import (
+from surefoot.errors import UserError
+from surefoot.runs import format_1
+from surefoot.system.disk import (
     disk_error,
     free_bytes,
     remove_directory,
@@ -25,12 +27,11 @@ from surefoot.runs.disk import (
     sync_directory,
     write_durably,
 )
-from surefoot.types import UserError
 
-FORMAT = 1
+FORMAT = 2
+READABLE_FORMATS = (1, 2)
 MANIFEST = "manifest.json"
-LARGEST_MANIFEST = 64 * 2**20
-"""Bytes; it holds the actions of one episode at most."""
+MAX_MANIFEST_BYTES = 64 * 2**20
 
 Tensors = Mapping[str, NDArray[Any]]
 
@@ -40,15 +41,24 @@ class CheckpointError(UserError):
 
 
 class Manifest(NamedTuple):
-    """What a checkpoint says of itself."""
+    """A checkpoint's own description."""
 
     step: int
     notes: dict[str, Any]
     files: dict[str, dict[str, Any]]
+    format: int = FORMAT
+
+    def file_of(self, part: str) -> str:
+        """The name of the file that holds a part."""
+        return f"{format_1.part_name(part) if self.format == 1 else part}.safetensors"
+
+    def has(self, part: str) -> bool:
+        """Whether the checkpoint holds a part."""
+        return self.file_of(part) in self.files
 
 
-class Shape(NamedTuple):
-    """What an array must be like; the first axis may be shorter where `ragged`."""
+class ArraySpec(NamedTuple):
+    """The shape and dtype that an array must have; if `ragged`, its first axis may be shorter."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -56,7 +66,7 @@ class Shape(NamedTuple):
 
 
 def write(directory: Path, step: int, parts: Mapping[str, Tensors], notes: Mapping[str, Any]) -> None:
-    """Write a checkpoint under this name; one that has it already goes when the new one is whole."""
+    """Write a checkpoint under this name; an older one of this name is deleted when the new one is complete."""
     temporary = directory.parent / f".{directory.name}.new"
     needed = sum(array.nbytes for tensors in parts.values() for array in tensors.values())
     try:
@@ -81,7 +91,7 @@ def write(directory: Path, step: int, parts: Mapping[str, Tensors], notes: Mappi
 
 
 def recover(directory: Path) -> None:
-    """Finish what `write` was killed in the middle of: a whole checkpoint that has not got its name yet."""
+    """Finish a `write` that was killed: rename a complete checkpoint that still has its temporary name."""
     temporary = directory.parent / f".{directory.name}.new"
     if directory.exists() or not (temporary / MANIFEST).exists():
         return
@@ -92,41 +102,44 @@ def recover(directory: Path) -> None:
     rename_durably(temporary, directory)
 
 
-DIGEST_PLACE = slice(len(b'{"sha256": "'), len(b'{"sha256": "') + 64)
-"""Where a manifest has its own digest, which is taken with noughts in this place."""
+DIGEST_SLICE = slice(len(b'{"sha256": "'), len(b'{"sha256": "') + 64)
+"""Where a manifest has its own digest, which is computed with zeros in this slice."""
 
 
 def _manifest_bytes(step: int, files: Mapping[str, Any], notes: Mapping[str, Any]) -> bytes:
     fields = {"sha256": "0" * 64, "format": FORMAT, "step": step, "files": files, "notes": notes}
     data = bytearray(json.dumps(fields).encode())
-    data[DIGEST_PLACE] = hashlib.sha256(data).hexdigest().encode()
+    data[DIGEST_SLICE] = hashlib.sha256(data).hexdigest().encode()
     return bytes(data)
 
 
 def _is_undamaged(data: bytes) -> bool:
     blank = bytearray(data)
-    blank[DIGEST_PLACE] = b"0" * 64
-    return data[DIGEST_PLACE] == hashlib.sha256(blank).hexdigest().encode()
+    blank[DIGEST_SLICE] = b"0" * 64
+    return data[DIGEST_SLICE] == hashlib.sha256(blank).hexdigest().encode()
 
 
 def manifest_of(directory: Path) -> Manifest:
     """A checkpoint's manifest, if it is one that this version reads."""
     path = directory / MANIFEST
     try:
-        if path.stat().st_size > LARGEST_MANIFEST:
-            raise CheckpointError(f"{path}: larger than any manifest")
+        if path.stat().st_size > MAX_MANIFEST_BYTES:
+            raise CheckpointError(f"{path}: larger than {MAX_MANIFEST_BYTES:,} bytes, no manifest")
         data = path.read_bytes()
         found = json.loads(data)
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: not readable ({type(error).__name__})") from error
     version = found.get("format") if isinstance(found, dict) else None
-    if version != FORMAT:
-        raise CheckpointError(f"{path}: format version {version}, accepted: {FORMAT}")
+    if version not in READABLE_FORMATS:
+        accepted = " or ".join(map(str, READABLE_FORMATS))
+        raise CheckpointError(f"{path}: format version {version}, accepted: {accepted}")
     if not _is_undamaged(data):
         raise CheckpointError(f"{path}: damaged (its SHA-256 differs from its own)")
     try:
         files = {str(name): dict(each) for name, each in found["files"].items()}
         step, notes = int(found["step"]), dict(found["notes"])
+        if version == 1:
+            notes = format_1.notes(notes)
         for name, each in files.items():
             if Path(name).name != name or name.startswith("."):
                 raise CheckpointError(f"{path}: names a file {name!r} outside of its directory")
@@ -135,7 +148,7 @@ def manifest_of(directory: Path) -> Manifest:
         if isinstance(error, CheckpointError):
             raise
         raise CheckpointError(f"{path}: damaged ({type(error).__name__}: {error})") from error
-    return Manifest(step, notes, files)
+    return Manifest(step, notes, files, version)
 
 
 def verify(directory: Path, manifest: Manifest) -> None:
@@ -154,27 +167,40 @@ def verify(directory: Path, manifest: Manifest) -> None:
 
 
 def read(
-    directory: Path, manifest: Manifest, part: str, expected: Mapping[str, Shape] | None
+    directory: Path, manifest: Manifest, part: str, expected: Mapping[str, ArraySpec] | None
 ) -> dict[str, NDArray[Any]]:
-    """The arrays of one part, each as expected and none else; where nothing is, whatever is there.
+    """The arrays of one part. They must be exactly those expected; None accepts whatever is there.
 
     Only what the manifest names, and so was verified, is read.
     """
-    path = directory / f"{part}.safetensors"
-    if path.name not in manifest.files:
+    path = directory / manifest.file_of(part)
+    if not manifest.has(part):
         raise CheckpointError(f"{path}: not named in the manifest")
+    is_old = manifest.format == 1
+    if is_old and expected is not None:
+        stored = {
+            format_1.tensor_name(name): spec._replace(dtype=format_1.dtype_of(name, spec.dtype))
+            for name, spec in expected.items()
+        }
+    else:
+        stored = expected
     try:
         with safe_open(path, framework="numpy") as file:
-            found = {name: _shape_of(file.get_slice(name)) for name in file.keys()}  # noqa: SIM118
-            if expected is not None:
-                require(str(path), found, expected)
-            return {name: cast("NDArray[Any]", file.get_tensor(name)) for name in found}
+            found = {name: _spec_of(file.get_slice(name)) for name in file.keys()}  # noqa: SIM118
+            if stored is not None:
+                require_arrays(str(path), found, stored)
+            arrays = {name: cast("NDArray[Any]", file.get_tensor(name)) for name in found}
     except (OSError, SafetensorError, KeyError) as error:
         raise CheckpointError(f"{path}: not readable ({type(error).__name__})") from error
+    if is_old and expected is not None:
+        return {
+            name: format_1.converted(name, arrays[format_1.tensor_name(name)]) for name in expected
+        }
+    return arrays
 
 
-def require(where: str, found: Mapping[str, Shape], expected: Mapping[str, Shape]) -> None:
-    """Refuse arrays that are not as expected."""
+def require_arrays(where: str, found: Mapping[str, ArraySpec], expected: Mapping[str, ArraySpec]) -> None:
+    """Refuse arrays whose names, shapes or dtypes are not as expected."""
     for name in sorted(set(found) ^ set(expected)):
         raise CheckpointError(f"{where}: {'unexpected' if name in found else 'missing'} array {name}")
     for name, wanted in expected.items():
@@ -202,5 +228,5 @@ DTYPES = {
 }
 
 
-def _shape_of(found: Any) -> Shape:
-    return Shape(tuple(found.get_shape()), np.dtype(DTYPES[found.get_dtype()]))
+def _spec_of(found: Any) -> ArraySpec:
+    return ArraySpec(tuple(found.get_shape()), np.dtype(DTYPES[found.get_dtype()]))

@@ -1,4 +1,4 @@
-"""The directory of a run: made once, held by one writer at a time, read by anyone."""
+"""The directory of a run: created once, written by one process at a time, read by anyone."""
 
 import json
 import os
@@ -16,17 +16,17 @@ from filelock import FileLock, Timeout
 
 from surefoot.runs import checkpoint
 from surefoot.runs.checkpoint import CheckpointError, Manifest
-from surefoot.runs.disk import remove_directory, replace_file
-from surefoot.runs.locks import lock_at
-from surefoot.runs.log import EPISODES, METRICS, read_episodes, read_metrics
-from surefoot.runs.tally import RECENT
-from surefoot.types import UserError
+from surefoot.system.disk import remove_directory, replace_file
+from surefoot.system.locks import lock_at
+from surefoot.runs.log_files import EPISODES, METRICS, read_episodes, read_metrics
+from surefoot.runs.metrics import RECENT_EPISODES
+from surefoot.errors import UserError
 
 CONFIG, LOCK, HOLDER, CHECKPOINTS = "config.json", "run.lock", "run.holder", "checkpoints"
 
 
 def new_directory(home: Path, name: str) -> Path:
-    """The first free one of `name`, `name-2`, ...; of two runs that start at once, each gets its own."""
+    """Make the first of `name`, `name-2`, ... that does not exist; two runs that start at once get two."""
     for number in count(1):
         directory = home / (name if number == 1 else f"{name}-{number}")
         try:
@@ -34,21 +34,21 @@ def new_directory(home: Path, name: str) -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            raise UserError(f"--out: could not make {directory} ({error.strerror}); name another") from error
+            raise UserError(f"out: could not make {directory} ({error.strerror}); name another") from error
         return directory
-    raise AssertionError("numbers do not end")
+    raise AssertionError("unreachable: `count` does not end")
 
 
 def create(directory: Path, config: Mapping[str, Any]) -> FileLock:
-    """Make a run's directory and begin it with its configuration; the lock is the caller's to release."""
+    """Make a run's directory and write its configuration; the caller releases the lock."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         if not (directory / LOCK).exists():
-            _require_empty(directory)  # Nothing of ours goes into what is someone else's.
+            _require_empty(directory)  # Before the lock, so that no file is added to someone else's directory.
         lock = hold(directory)
     except OSError as error:
         raise UserError(
-            f"--out: got {directory}, accepted: a directory to write to ({error.strerror})"
+            f"out: got {directory}, accepted: a directory to write to ({error.strerror})"
         ) from error
     try:
         _require_empty(directory)
@@ -63,8 +63,8 @@ def _require_empty(directory: Path) -> None:
     held = sorted({path.name for path in directory.iterdir()} - {LOCK, HOLDER, f".{CONFIG}.tmp"})
     if held:
         raise UserError(
-            f"--out: {directory} already holds {', '.join(held[:3])}, accepted: a new or an empty directory "
-            "(a run is gone on with by --resume)"
+            f"out: {directory} already holds {', '.join(held[:3])}, accepted: a new or an empty directory "
+            "(resume continues a run that is there)"
         )
 
 
@@ -74,7 +74,7 @@ def write_config(directory: Path, config: Mapping[str, Any]) -> None:
 
 
 def hold(directory: Path) -> FileLock:
-    """Become the one writer of a run's directory; the operating system frees it if this process dies."""
+    """Lock a run's directory for this process; the operating system unlocks it if the process dies."""
     lock = lock_at(directory / LOCK)
     try:
         lock.acquire()
@@ -83,17 +83,15 @@ def hold(directory: Path) -> FileLock:
             f"{directory}: in use by {_holder(directory)}, accepted: one writer at a time"
         ) from None
     except OSError as error:
-        words = (
-            f"no lock there ({error.strerror}), accepted: a directory to write to, on a disk that knows locks"
-        )
-        raise UserError(f"{directory}: {words}") from error
-    with suppress(OSError):  # A courtesy, even where the disk is full.
+        accepted = "a directory to write to, on a file system with locks"
+        raise UserError(f"{directory}: could not be locked ({error.strerror}), accepted: {accepted}") from error
+    with suppress(OSError):  # It only serves a message, and the disk may be full.
         (directory / HOLDER).write_text(f"process {os.getpid()} on {socket.gethostname()}")
     return lock
 
 
 def is_held(directory: Path) -> bool:
-    """Whether someone writes to a run's directory now."""
+    """Whether some process has locked a run's directory now."""
     if not (directory / LOCK).exists():
         return False
     try:
@@ -124,12 +122,12 @@ def read_config(directory: Path) -> dict[str, Any]:
     return found
 
 
-KEPT = 3
-"""Checkpoints of a run that are kept, beside the best model."""
+KEPT_CHECKPOINTS = 3
+"""Checkpoints of a run that are kept, in addition to the best model."""
 
 
 def best_checkpoint(directory: Path) -> Path | None:
-    """The model that did best in evaluation."""
+    """The model with the highest mean return in evaluation."""
     return next(iter(_checkpoints(directory, "best")), None)
 
 
@@ -144,69 +142,75 @@ def step_of(checkpoint: Path) -> int:
 
 
 def checkpoint_path(directory: Path, kind: str, step: int) -> Path:
-    """Where a checkpoint of a kind, "step" or "best", belongs."""
+    """The path of a checkpoint of a kind, "step" or "best"."""
     return directory / CHECKPOINTS / f"{kind}_{step:09d}"
 
 
 def _checkpoints(directory: Path, kind: str) -> list[Path]:
-    """Those of a kind, newest first."""
+    """The checkpoints of a kind, newest first."""
     return sorted((directory / CHECKPOINTS).glob(f"{kind}_*"), reverse=True)
 
 
-def forget_old(directory: Path, kind: str, kept: int) -> None:
+def delete_old(directory: Path, kind: str, kept: int) -> None:
     """Delete all but the newest checkpoints of a kind."""
     for path in _checkpoints(directory, kind)[kept:]:
         remove_directory(path)
 
 
-def forget_others(directory: Path, best: Path) -> None:
-    """Delete all best models but this one."""
+def delete_best_except(directory: Path, best: Path | None) -> None:
+    """Delete all best models except this one."""
     for path in _checkpoints(directory, "best"):
         if path != best:
             remove_directory(path)
 
 
 def clean_up(directory: Path) -> None:
-    """Delete what a killed writer left unfinished; for the one who holds the directory."""
+    """Delete what a killed process left unfinished; the caller must have locked the directory."""
     for path in (directory / CHECKPOINTS).glob(".*"):
         shutil.rmtree(path, ignore_errors=True)
 
 
-class Good(NamedTuple):
-    """The newest checkpoint that is whole, and what is wrong with newer ones."""
+class NewestCheckpoint(NamedTuple):
+    """The newest checkpoint that is not damaged, and what is wrong with newer ones."""
 
     path: Path | None
     manifest: Manifest | None
-    bad: dict[Path, str]
+    damaged: dict[Path, str]
+
+    def warn_of_damage(self) -> None:
+        """Warn of every damaged checkpoint that is newer than the one used."""
+        for wrong in self.damaged.values():
+            used = "none" if self.manifest is None else f"that of step {self.manifest.step:,}"
+            warnings.warn(f"{wrong}; an older checkpoint is used, {used}", stacklevel=3)
 
 
-def newest_good(directory: Path) -> Good:
-    """The newest checkpoint that can be trusted; none where there are none at all.
+def newest_checkpoint(directory: Path) -> NewestCheckpoint:
+    """The newest checkpoint that is not damaged; its path is None where there is no checkpoint at all.
 
-    Raises `CheckpointError` where there are some, and none of them is whole.
+    Raises `CheckpointError` if there are some and all are damaged.
     """
-    bad: dict[Path, str] = {}
+    damaged: dict[Path, str] = {}
     for path in _checkpoints(directory, "step"):
         try:
             manifest = checkpoint.manifest_of(path)
             checkpoint.verify(path, manifest)
         except CheckpointError as error:
-            bad[path] = str(error)
+            damaged[path] = str(error)
         else:
-            return Good(path, manifest, bad)
-    if bad:
-        raise CheckpointError(f"{directory}: no usable checkpoint: {'; '.join(bad.values())}")
-    return Good(None, None, {})
+            return NewestCheckpoint(path, manifest, damaged)
+    if damaged:
+        raise CheckpointError(f"{directory}: no usable checkpoint: {'; '.join(damaged.values())}")
+    return NewestCheckpoint(None, None, {})
 
 
-def set_aside(bad: Iterable[Path]) -> None:
-    """Let damaged checkpoints stand under another name, so that they do not count any more."""
-    for path in bad:
+def rename_damaged(damaged: Iterable[Path]) -> None:
+    """Give damaged checkpoints another name, so that they are not looked at any more."""
+    for path in damaged:
         path.rename(path.with_name(f"damaged_{path.name}_{time.time_ns()}"))
 
 
 def model_checkpoint(directory: Path) -> Path | None:
-    """The best model of a run; its newest checkpoint where there is none that is whole."""
+    """The best model of a run; its newest checkpoint if there is no best one, or it is damaged."""
     best = best_checkpoint(directory)
     if best is not None:
         try:
@@ -215,11 +219,30 @@ def model_checkpoint(directory: Path) -> Path | None:
             warnings.warn(f"{error}; the newest checkpoint is used", stacklevel=2)
         else:
             return best
-    return newest_good(directory).path
+    return last_good_checkpoint(directory)
+
+
+def last_good_checkpoint(directory: Path) -> Path | None:
+    """The newest checkpoint that is not damaged, with a warning if a newer one is."""
+    newest = newest_checkpoint(directory)
+    newest.warn_of_damage()
+    return newest.path
+
+
+def require_model_directory(path: Path) -> None:
+    """Refuse a directory that holds no model, and say where one is if runs lie in it."""
+    if (path / checkpoint.MANIFEST).is_file():
+        return
+    runs = sorted(found.parent for found in path.glob(f"*/{CONFIG}"))
+    if runs:
+        raise UserError(f"{path}: holds {len(runs)} runs, accepted: one of them, such as {runs[0]}")
+    if not path.is_dir():
+        raise UserError(f"{path}: does not exist, accepted: a directory that save or train wrote")
+    raise UserError(f"{path}: no model here, accepted: a directory that save or train wrote")
 
 
 class Summary(NamedTuple):
-    """A run at a glance."""
+    """The state of a run in one line."""
 
     directory: Path
     environment: str
@@ -245,12 +268,12 @@ def summaries(home: Path) -> Iterator[Summary]:
 
 
 def summary_of(directory: Path) -> Summary:
-    """A run at a glance."""
+    """The state of a run in one line."""
     config, metrics = read_config(directory), read_metrics(directory)
     returns = [line["rollout/ep_rew_mean"] for line in metrics[-1:] if "rollout/ep_rew_mean" in line]
     if not returns:
-        gains = [row.gain for row in read_episodes(directory)[-RECENT:]]
-        returns = [sum(gains) / len(gains)] if gains else []
+        latest = [row.episode_return for row in read_episodes(directory)[-RECENT_EPISODES:]]
+        returns = [sum(latest) / len(latest)] if latest else []
     evaluated = [line["eval/mean_reward"] for line in metrics if "eval/mean_reward" in line]
     return Summary(
         directory,

@@ -1,4 +1,4 @@
-"""Between trees and named arrays, as checkpoints hold them."""
+"""Pytrees as named arrays, the form in which checkpoints store them, and back."""
 
 from typing import Any
 
@@ -9,48 +9,48 @@ from jaxtyping import PyTree
 from numpy.typing import NDArray
 
 from surefoot.replay import Replay
-from surefoot.runs.checkpoint import CheckpointError, Shape, Tensors, require
-from surefoot.training.packing import is_key
+from surefoot.runs.checkpoint import ArraySpec, CheckpointError, Tensors, require_arrays
+from surefoot.training.flat_state import is_key
 
 BITS = ".bits"
-"""Ends the name of a replay's truth values, eight to a byte."""
+"""Ends the name of an array of booleans that are stored as bits, eight to a byte."""
 
 
 def to_tensors(tree: PyTree) -> dict[str, NDArray[Any]]:
-    """A tree's arrays by their places in it; a random key is its data."""
+    """A pytree's arrays, named by their paths in it; a random key is stored as its data."""
     return {_name(path): np.asarray(_plain(leaf)) for path, leaf in _leaves(tree)}
 
 
 def from_tensors(template: PyTree, tensors: Tensors) -> Any:
-    """A tree like the template from arrays by name."""
+    """A pytree like the template, from arrays by name."""
 
     def leaf(path: Any, like: Any) -> Any:
-        # Copied by JAX: memory of NumPy's is not to be given away for reuse.
+        # Copy: memory that NumPy owns must not be donated.
         array = jnp.array(tensors[_name(path)], copy=True)
         return jax.random.wrap_key_data(array) if is_key(like) else array
 
     return jax.tree_util.tree_map_with_path(leaf, template)
 
 
-def shapes_of(template: PyTree) -> dict[str, Shape]:
-    """What the arrays of such a tree must be like."""
+def specs_of(template: PyTree) -> dict[str, ArraySpec]:
+    """The shapes and dtypes that the arrays of such a pytree must have."""
 
-    def shape(leaf: Any) -> Shape:
+    def shape(leaf: Any) -> ArraySpec:
         plain = jax.eval_shape(_plain, leaf)
-        return Shape(tuple(plain.shape), np.dtype(plain.dtype))
+        return ArraySpec(tuple(plain.shape), np.dtype(plain.dtype))
 
     return {_name(path): shape(leaf) for path, leaf in _leaves(template)}
 
 
 def matching(template: PyTree, found: Tensors) -> Tensors:
-    """The arrays, if they are those of such a tree."""
-    shapes = {name: Shape(array.shape, array.dtype) for name, array in found.items()}
-    require("checkpoint", shapes, shapes_of(template))
+    """The arrays, if they are those of such a pytree."""
+    shapes = {name: ArraySpec(array.shape, array.dtype) for name, array in found.items()}
+    require_arrays("checkpoint", shapes, specs_of(template))
     return found
 
 
 def replay_to_tensors(replay: Replay) -> dict[str, NDArray[Any]]:
-    """A replay without the room that nothing has filled yet; truth values as bits."""
+    """The filled part of a replay; booleans as bits."""
     size = int(replay.size)
     tensors = {"added": np.asarray(replay.added)}
     for name, array in to_tensors(replay.storage).items():
@@ -63,15 +63,15 @@ def replay_to_tensors(replay: Replay) -> dict[str, NDArray[Any]]:
     return tensors
 
 
-def replay_shapes(template: Replay) -> dict[str, Shape]:
-    """What the arrays of such a replay must be like."""
-    expected = {"added": Shape((), np.dtype(np.int32))}
-    for name, (shape, dtype, _) in shapes_of(template.storage).items():
+def replay_specs(template: Replay) -> dict[str, ArraySpec]:
+    """The shapes and dtypes that the arrays of such a replay must have."""
+    expected = {"added": ArraySpec((), np.dtype(np.int32))}
+    for name, (shape, dtype, _) in specs_of(template.storage).items():
         if dtype.kind == "b":
             bits = int(np.prod(shape[1:]))
-            expected[name + BITS] = Shape((shape[0], -(-bits // 8)), np.dtype(np.uint8), ragged=True)
+            expected[name + BITS] = ArraySpec((shape[0], -(-bits // 8)), np.dtype(np.uint8), ragged=True)
         else:
-            expected[name] = Shape(shape, dtype, ragged=True)
+            expected[name] = ArraySpec(shape, dtype, ragged=True)
     return expected
 
 
@@ -79,9 +79,9 @@ def replay_from_tensors(template: Replay, tensors: Tensors) -> Replay:
     """A replay as large as the template, filled as far as it was."""
     rows = min(int(tensors["added"]), template.capacity)
     if any(len(array) != rows for name, array in tensors.items() if name != "added"):
-        raise CheckpointError(f"checkpoint: its replay should have {rows} transitions, and has not")
+        raise CheckpointError(f"checkpoint: its replay does not have the {rows} transitions that it counts")
     full: dict[str, NDArray[Any]] = {}
-    for name, (shape, dtype, _) in shapes_of(template.storage).items():
+    for name, (shape, dtype, _) in specs_of(template.storage).items():
         full[name] = np.zeros(shape, dtype)
         if dtype.kind == "b":
             packed = tensors[name + BITS]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from surefoot.runs.disk import disk_error, write_all
+from surefoot.system.disk import disk_error, write_all
 from surefoot.sweeps.plan import PlannedRun
-from surefoot.types import UserError
+from surefoot.errors import UserError
 
 LEDGER = "ledger.jsonl"
 

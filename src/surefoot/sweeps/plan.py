@@ -10,7 +10,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from surefoot.types import UserError, one_line, whole_number
+from surefoot.errors import UserError, require_whole_number
+from surefoot.text import error_line
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+,-]{,199}")
 NOT_A_RUNS_OWN = ("out", "resume", "core", "attached", "help")
@@ -32,12 +33,12 @@ class PlannedRun:
         if not NAME.fullmatch(self.name):
             accepted = "letters, digits and . _ = + , - (200 at most; name = ...)"
             raise UserError(f"name: got {self.name}, accepted: {accepted}")
-        whole_number(f"{self.name}: steps", self.steps, 1)
+        require_whole_number(f"{self.name}: steps", self.steps, 1)
         accepted = "text, finite numbers, true and false"
         try:
             json.dumps(dict(self.settings), allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise UserError(f"{self.name}: {one_line(error)}, accepted: {accepted}") from error
+            raise UserError(f"{self.name}: {error_line(error)}, accepted: {accepted}") from error
         for name, value in self.settings.items():
             if isinstance(value, list):
                 raise UserError(f"{self.name}: {name}: got {value}, accepted: {accepted}")
@@ -65,7 +66,7 @@ def read(path: Path) -> list[PlannedRun]:
     try:
         found = tomllib.loads(path.read_text())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UserError(f"{path}: {one_line(error)}, accepted: a plan in TOML") from error
+        raise UserError(f"{path}: {error_line(error)}, accepted: a plan in TOML") from error
     groups, defaults = found.pop("runs", None), found.pop("defaults", {})
     if found or not isinstance(defaults, dict):
         raise UserError(f"{path}: got {', '.join(found) or 'defaults'}, accepted: [defaults] and [[runs]]")

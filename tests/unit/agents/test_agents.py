@@ -10,7 +10,8 @@ import pytest
 from surefoot.agents import AGENTS, bootstrapped, qrdqn, uadqn
 from surefoot.architectures import minatar_architecture, mlp_architecture
 from surefoot.estimators import aleatoric_variance, epistemic_variance
-from surefoot.types import Transition, UserError
+from surefoot.errors import UserError
+from surefoot.types import Transition
 
 KEY = jax.random.key(0)
 ARCHITECTURE = mlp_architecture(3, (8,))

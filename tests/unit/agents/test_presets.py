@@ -4,7 +4,7 @@ from gymnasium.spaces import Box, Discrete
 
 from surefoot.agents import AGENTS
 from surefoot.agents.presets import PRESETS, preset_for, settings_of
-from surefoot.types import UserError
+from surefoot.errors import UserError
 
 
 def test_observations_decide_the_preset():

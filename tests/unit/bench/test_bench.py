@@ -4,9 +4,10 @@ import jax.numpy as jnp
 import pytest
 
 from surefoot import replay as replays
-from surefoot.bench import bound, measure, ours, released
-from surefoot.bench.measure import Contender, Speed
-from surefoot.types import Transition, UserError
+from surefoot.bench import hardware_bound, paper_release, surefoot_agents, timing
+from surefoot.bench.timing import Contender, Speed
+from surefoot.errors import UserError
+from surefoot.types import Transition
 
 PRODUCTS_OF_A_PICTURE = 64 * 36 * 16 + 1024 * 128 + 128 * 300
 """Multiplications of the paper's network: 64 places of a convolution, a dense layer, 6 x 50 outputs."""
@@ -17,28 +18,28 @@ BACK_TO_LAYERS = 1024 * 128 + 128 * 300
 def test_products_of_a_step_are_those_counted_by_hand():
     forward, batch = PRODUCTS_OF_A_PICTURE, 32
     update = 2 * forward + BACK_TO_LAYERS  # Weights' gradients take as many products as the values.
-    assert bound.work_of("qrdqn").multiply_adds == batch * (forward + update) + forward
-    assert bound.work_of("uadqn").multiply_adds == batch * (forward + 3 * update) + 3 * forward
+    assert hardware_bound.work_of("qrdqn").multiply_adds == batch * (forward + update) + forward
+    assert hardware_bound.work_of("uadqn").multiply_adds == batch * (forward + 3 * update) + 3 * forward
 
 
 def test_adam_moves_seven_numbers_per_weight_and_eight_where_there_is_an_anchor():
     weights = 36 * 16 + 16 + 1024 * 128 + 128 + 128 * 300 + 300
-    assert bound.work_of("qrdqn").adam_bytes == 4 * 7 * weights
-    assert bound.work_of("uadqn").adam_bytes == 4 * (3 * 7 + 2) * weights
+    assert hardware_bound.work_of("qrdqn").adam_bytes == 4 * 7 * weights
+    assert hardware_bound.work_of("uadqn").adam_bytes == 4 * (3 * 7 + 2) * weights
 
 
 def test_the_bound_is_products_and_memory_one_after_the_other():
-    speeds = {name: Speed(name, 10.0, [10.0]) for name in (bound.PRODUCTS, bound.MEMORY)}
-    flops, memory = bound.rates(speeds)
-    assert flops == 10 * 2 * bound.SIDE**3
-    work = bound.Work(multiply_adds=int(flops), adam_bytes=int(memory))
+    speeds = {name: Speed(name, 10.0, [10.0]) for name in (hardware_bound.PRODUCTS, hardware_bound.MEMORY)}
+    flops, memory = hardware_bound.rates(speeds)
+    assert flops == 10 * 2 * hardware_bound.SIDE**3
+    work = hardware_bound.Work(multiply_adds=int(flops), adam_bytes=int(memory))
     assert work.seconds(speeds) == pytest.approx(3)
 
 
 def test_contenders_take_turns_and_ratios_are_medians_of_rounds():
     turns = []
     contenders = [Contender(name, lambda _, name=name: turns.append(name)) for name in "ab"]
-    found = measure.alternate(contenders, seconds=1e-9, rounds=3)
+    found = timing.alternate(contenders, seconds=1e-9, rounds=3)
     assert turns[4:] == ["a", "b"] * 3
     assert [len(speed.rounds) for speed in found] == [3, 3]
     assert Speed("a", 2, [2, 4, 9]).against(Speed("b", 1, [1, 1, 3])) == 3
@@ -47,7 +48,7 @@ def test_contenders_take_turns_and_ratios_are_medians_of_rounds():
 def test_a_replay_is_filled_with_sparse_pictures():
     picture, number = jnp.zeros((10, 10, 4), bool), jnp.zeros(())
     example = Transition(picture, number.astype(jnp.int32), number, number.astype(bool), picture)
-    replay = ours.filled(replays.init(64, example))
+    replay = surefoot_agents.filled(replays.init(64, example))
     assert int(replay.size) == 64
     for pictures in (replay.storage.obs, replay.storage.next_obs):
         assert 0.08 < float(jnp.mean(pictures.astype(float))) < 0.12
@@ -57,7 +58,7 @@ def test_what_is_no_checkout_is_refused(tmp_path):
     with pytest.raises(
         UserError, match=r"--released-code: got .*, accepted: a checkout of github.com/Indust"
     ):
-        released.contenders(tmp_path)
+        paper_release.contenders(tmp_path)
 
 
 @pytest.mark.parametrize(

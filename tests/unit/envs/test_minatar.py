@@ -9,7 +9,7 @@ from gymnasium.utils.env_checker import check_env
 
 import surefoot
 from surefoot.envs import MINATAR_IDS, minatar
-from surefoot.types import UserError
+from surefoot.errors import UserError
 
 GAMES = list(minatar.CHANNELS)
 DRAWS = 20_000
@@ -132,8 +132,8 @@ def test_a_model_learns_saves_and_goes_on_the_same(tmp_path):
     again = surefoot.load(tmp_path / "cut").learn(17, progress=False)
     obs = np.zeros((10, 10, 10), bool)
     np.testing.assert_array_equal(whole.beliefs(obs).quantiles, again.beliefs(obs).quantiles)
-    assert whole.blueprint.driver == "compiled"
-    assert whole.blueprint.preset == "minatar"
+    assert whole.spec.driver == "compiled"
+    assert whole.spec.preset == "minatar"
 
 
 def test_mistakes_are_one_line(monkeypatch):

@@ -10,7 +10,7 @@ from gymnasium.utils.env_checker import check_env
 import surefoot  # noqa: F401 (registers the environment)
 from surefoot.envs import windy_cliff
 from surefoot.envs.windy_cliff import DOWN, LEFT, RIGHT, UP, Config
-from surefoot.types import UserError
+from surefoot.errors import UserError
 
 KEYS = jax.random.split(jax.random.key(0), 20_000)
 RISKY = np.full((15, 2, 5), RIGHT)

@@ -3,7 +3,7 @@
 import pytest
 
 from surefoot import cli
-from surefoot.sweeps.schedule import Phase, carry_out, path_of
+from surefoot.sweeps.runner import Phase, carry_out, path_of
 
 
 class Ended:
@@ -33,7 +33,7 @@ class InlineEngine:
 
 @pytest.fixture
 def sweep(tmp_path, monkeypatch):
-    monkeypatch.setattr("surefoot.sweeps.schedule.PAUSE", 0)
+    monkeypatch.setattr("surefoot.sweeps.runner.PAUSE", 0)
 
     def run(plan):
         ended = carry_out(plan, tmp_path / "sweep", InlineEngine())

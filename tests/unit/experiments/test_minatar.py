@@ -7,7 +7,7 @@ from surefoot import statistics
 from surefoot.claims import Verdict
 from surefoot.experiments import minatar
 from surefoot.experiments.minatar import Cell, Config
-from surefoot.types import UserError
+from surefoot.errors import UserError
 
 FULL = Config(seeds=10)
 

@@ -7,7 +7,7 @@ from surefoot import estimators
 from surefoot.claims import Verdict
 from surefoot.experiments import propositions
 from surefoot.experiments.normal_posterior import correlated, posterior_after
-from surefoot.experiments.simulation import Case, Moments, Simulation, simulate
+from surefoot.experiments.sampling_error import Case, Moments, Simulation, simulate
 
 QUICK = propositions.Config(seeds=2, steps=4000)
 

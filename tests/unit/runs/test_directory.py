@@ -11,10 +11,10 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 import surefoot
 from surefoot.runs import directory
-from surefoot.runs.log import LogFiles, read_episodes, read_metrics
+from surefoot.runs.log_files import LogFiles, read_episodes, read_metrics
 from surefoot.runs.spaces import space_from_json, space_to_json
-from surefoot.runs.tally import EpisodeRow, Tally
-from surefoot.types import UserError
+from surefoot.runs.metrics import EpisodeRow, RunMetrics
+from surefoot.errors import UserError
 
 QUICK = {
     "network": "mlp:8",
@@ -176,12 +176,12 @@ def test_a_torn_last_line_is_left_out(tmp_path):
 
 
 def test_a_tally_comes_back_from_a_checkpoint():
-    tally = Tally()
+    tally = RunMetrics()
     tally.episodes, tally.events = 4, {"fell": 2}
     tally.recent.extend([(1.5, 3), (2.0, 4)])
     tally.choices["nongreedy"] += [0.0, 1.0]
     tally.choices["epistemic"] += [float("nan"), float("nan")]
-    again = Tally.restored(json.loads(json.dumps(tally.as_json())), tally.as_tensors())
+    again = RunMetrics.restored(json.loads(json.dumps(tally.as_json())), tally.as_tensors())
     assert again.as_json() == tally.as_json()
     assert again.scalars() == tally.scalars()
     assert "uncertainty/epistemic_mean" not in tally.scalars()

@@ -6,7 +6,7 @@ import pytest
 
 from surefoot.sweeps.ledger import LEDGER, Ledger
 from surefoot.sweeps.plan import PlannedRun
-from surefoot.types import UserError
+from surefoot.errors import UserError
 
 
 def a_run(name="one", steps=10, **settings):

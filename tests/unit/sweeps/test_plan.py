@@ -4,7 +4,7 @@ import pytest
 
 from surefoot.sweeps import plan as plans
 from surefoot.sweeps.plan import PlannedRun
-from surefoot.types import UserError
+from surefoot.errors import UserError
 
 
 def read(tmp_path, text):

@@ -1,0 +1,82 @@
+"""The windy cliff solved exactly: the return of any deterministic policy, and the path that it takes."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.envs.windy_cliff import DOWN, MOVES, Config, is_ledge
+
+PolicyTable = NDArray[np.integer[Any]]
+"""A deterministic policy: the action at each time, row and column, `[time, row, column]`."""
+
+
+class Returns(NamedTuple):
+    """Exact mean and standard deviation of the return from each time, row and column."""
+
+    mean: NDArray[Any]
+    sd: NDArray[Any]
+
+
+class Outcome(NamedTuple):
+    """One possible outcome of an action."""
+
+    probability: float
+    reward: float
+    cell: tuple[int, int]
+    done: bool
+
+
+def exact_returns(policy_table: PolicyTable, config: Config | None = None, discount: float = 1.0) -> Returns:
+    """Solve a policy by dynamic programming, backwards from the time limit."""
+    config = config or Config()
+    shape = (config.time_limit + 1, config.rows, config.columns)
+    first, second = np.zeros(shape), np.zeros(shape)  # Moments of the return; 0 at the time limit.
+    for time in reversed(range(config.time_limit)):
+        for cell in np.ndindex(config.rows, config.columns):
+            for probability, reward, next_cell, done in _outcomes(cell, policy_table[(time, *cell)], config):
+                ahead = (time + 1, *next_cell)
+                mean, square = (0.0, 0.0) if done else (first[ahead], second[ahead])
+                first[(time, *cell)] += probability * (reward + discount * mean)
+                second[(time, *cell)] += probability * (
+                    reward**2 + 2 * reward * discount * mean + discount**2 * square
+                )
+    return Returns(first, np.sqrt(np.maximum(second - first**2, 0)))
+
+
+def walk(policy_table: PolicyTable, config: Config | None = None) -> list[tuple[int, int]]:
+    """The cells that a policy visits from the start while no wind blows."""
+    config = config or Config()
+    cells = [(config.rows - 1, 0)]
+    for time in range(config.time_limit):
+        *_, calm = _outcomes(cells[-1], policy_table[(time, *cells[-1])], config)
+        cells.append(calm.cell)
+        if calm.done:
+            break
+    return cells
+
+
+def path_kind(policy_table: PolicyTable, config: Config | None = None) -> str:
+    """Which path a policy takes to the goal: "risky" along the ledge, "safe" above it, or "none"."""
+    config = config or Config()
+    cells = walk(policy_table, config)
+    if cells[-1] != (config.rows - 1, config.columns - 1):
+        return "none"
+    return "risky" if any(is_ledge(cell, config) for cell in cells) else "safe"
+
+
+def _outcomes(cell: tuple[int, ...], action: Any, config: Config) -> list[Outcome]:
+    """Everything that can follow an action; last, what follows without wind."""
+    row, column = cell
+    bottom, goal = config.rows - 1, config.columns - 1
+    down, right = MOVES[action]
+    target = (min(max(row + down, 0), bottom), min(max(column + right, 0), goal))
+    fall = config.step_reward + config.fall_reward
+    if is_ledge(cell, config) and action == DOWN:
+        return [Outcome(1.0, fall, (row, column), done=True)]
+    if target == (bottom, goal):
+        return [Outcome(1.0, config.step_reward + config.goal_reward, target, done=True)]
+    calm = Outcome(1.0, config.step_reward, target, done=False)
+    if is_ledge(target, config):
+        return [Outcome(config.wind, fall, target, done=True), calm._replace(probability=1 - config.wind)]
+    return [calm]

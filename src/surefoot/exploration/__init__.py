@@ -1,0 +1,15 @@
+"""Explorers: from beliefs to the action taken while learning, one a file."""
+
+from surefoot.exploration import epsilon_greedy, thompson
+from surefoot.registry import Registry
+from surefoot.types import ExplorerKind
+
+EXPLORERS = Registry(
+    "explorer",
+    ExplorerKind,
+    {
+        "thompson": thompson.PER_STEP,
+        "thompson-episode": thompson.PER_EPISODE,
+        "epsilon-greedy": epsilon_greedy.KIND,
+    },
+)

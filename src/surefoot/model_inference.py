@@ -1,0 +1,153 @@
+"""Inference with a model: predict actions, show beliefs, evaluate."""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+from surefoot.envs.resolve import EnvHandle, EnvLike, clone_env, resolve_env
+from surefoot.errors import UserError, require_whole_number
+from surefoot.model_spec import ModelSpec, NetworkLike, agent_of
+from surefoot.optimisers import OptimiserLike
+from surefoot.risk import NamedRiskMeasure, risk_from
+from surefoot.runs.live_run import LiveRun
+from surefoot.text import single_line
+from surefoot.training.driver import Stop, never_stop
+from surefoot.training.episode_seeds import Stream
+from surefoot.training.evaluation import (
+    MAX_EPISODE_STEPS,
+    Episodes,
+    Evaluation,
+    Player,
+    evaluate_compiled,
+    evaluate_hosted,
+)
+from surefoot.training.inference import Predictor
+from surefoot.types import Beliefs
+
+
+class ModelInference:
+    """The part of a model that answers: it needs parameters, but no training."""
+
+    def _set_up(
+        self, spec: ModelSpec, network: NetworkLike, optimiser: OptimiserLike, env: EnvHandle | None
+    ) -> None:
+        self.spec = spec
+        self.settings = spec.settings
+        self.observation_space, self.action_space = spec.observation_space, spec.action_space
+        self._agent = agent_of(spec, network, optimiser)
+        self._env = env
+        self._live_run = LiveRun(self._agent, spec)
+        self._predictor = Predictor(self._agent, self.observation_space, self.action_space, spec.seed)
+
+    @property
+    def num_timesteps(self) -> int:
+        """Steps of training so far."""
+        return self._live_run.learned_steps
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+        *,
+        risk: str | NamedRiskMeasure | None = None,
+        risk_aversion: float | None = None,
+    ) -> tuple[Any, Any]:
+        """The action for an observation, or the actions for a batch of them; and the state for the next call.
+
+        Args:
+            observation: One, or a batch along the first axis.
+            state: What the last call returned, so that an agent that explores by one draw per episode follows
+                it; None at first.
+            episode_start: Where true, a new episode has begun.
+            deterministic: False explores, as while learning.
+            risk: Attitude to risk for this decision, such as "mean-sd:0.5"; by default the agent's own.
+            risk_aversion: Short for risk="mean-sd:...".
+        """
+        measure, params = risk_from(risk, risk_aversion), self._live_run.learner.params
+        if deterministic:
+            return self._predictor.best_actions(params, observation, measure), state
+        if measure is not None:
+            raise UserError(
+                f"risk: got {measure} with deterministic=False, which follows the model's own, "
+                "accepted: deterministic=True"
+            )
+        return self._predictor.exploring_actions(
+            params, observation, self.num_timesteps, state, episode_start
+        )
+
+    def beliefs(self, observation: Any) -> Beliefs:
+        """What the agent believes about each action, given one observation or a batch of them."""
+        return self._predictor.beliefs(self._live_run.learner.params, observation)
+
+    def evaluate(
+        self,
+        episodes: int = 100,
+        *,
+        env: EnvLike | None = None,
+        seed: int | None = None,
+        risk: str | NamedRiskMeasure | None = None,
+        risk_aversion: float | None = None,
+        max_episode_steps: int = MAX_EPISODE_STEPS,
+        after_episode: Callable[[], None] = lambda: None,
+    ) -> Evaluation:
+        """Play episodes without exploring, in an environment of its own or in the one given.
+
+        An episode that has not ended after `max_episode_steps` is cut off, and marked in `cut_off`.
+        """
+        which = Episodes(
+            require_whole_number("episodes", episodes, 1),
+            self.spec.seed if seed is None else require_whole_number("seed", seed, 0),
+            Stream.TEST,
+            max_steps=require_whole_number("max_episode_steps", max_episode_steps, 1),
+        )
+        with self._evaluation_env(env) as handle:
+            found = self._play(
+                handle, which, risk=risk_from(risk, risk_aversion), after_episode=after_episode
+            )
+        assert found is not None
+        return found
+
+    def _play(
+        self,
+        env: EnvHandle,
+        episodes: Episodes,
+        stop: Stop = never_stop,
+        *,
+        risk: NamedRiskMeasure | None = None,
+        after_episode: Callable[[], None] = lambda: None,
+    ) -> Evaluation | None:
+        params = self._live_run.learner.params
+        player = Player(self._agent, self._predictor, params, self.num_timesteps, risk)
+        if env.jax is not None:
+            return evaluate_compiled(player, env.jax, episodes, after_episode=after_episode, stop=stop)
+        return evaluate_hosted(player, env.gym, episodes, after_episode=after_episode, stop=stop)
+
+    @contextmanager
+    def _evaluation_env(self, env: EnvLike | None) -> Generator[EnvHandle]:
+        """An environment for evaluation, apart from that of training; closed afterwards if it is ours."""
+        if env is not None:
+            handle = self._with_same_spaces(resolve_env(env))
+        else:
+            handle = self._named_env() if self._env is None else clone_env(self._env)
+        try:
+            yield handle
+        finally:
+            if env is None or not handle.is_object:
+                handle.gym.close()
+
+    def _named_env(self) -> EnvHandle:
+        """The environment that a loaded model was trained in, by its name."""
+        spec = self.spec
+        if spec.env_is_object:
+            raise UserError(f"env: {spec.env} was given as an object, accepted: give it again (env=...)")
+        return self._with_same_spaces(resolve_env(spec.env, spec.env_kwargs, spec.driver))
+
+    def _with_same_spaces(self, env: EnvHandle) -> EnvHandle:
+        for name in ("observation_space", "action_space"):
+            mine, other = getattr(self, name), getattr(env.gym, name)
+            if mine != other:
+                given, accepted = single_line(other), single_line(mine)
+                raise UserError(f"env: {env.name} has {name} {given}, accepted: {accepted}")
+        return env

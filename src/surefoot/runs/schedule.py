@@ -1,0 +1,121 @@
+"""How long to train, and how often to log, evaluate and save on the way."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, NamedTuple
+
+from surefoot.errors import UserError, require, require_whole_number
+from surefoot.runs.user_probe import resolve_probe
+from surefoot.text import error_line
+from surefoot.training.evaluation import MAX_EPISODE_STEPS
+
+IF_DISK_FULL = ("stop", "continue")
+
+AUTO = "auto"
+"""Evaluate as often as `EVALUATION_SHARE` allows, and at the end."""
+AUTO_EVERY = 2_500
+"""Steps between two occasions for an automatic evaluation."""
+EVALUATION_SHARE = 0.1
+"""Steps of automatic evaluations for each step of training, at most. An evaluation step takes no longer than
+a training step, which also acts, and learns besides; episodes that are played side by side count once."""
+MIN_LAST_STEPS = 1_000
+"""Steps that the last evaluation may have, whatever its share, where no episode has ended in training."""
+
+
+class EvaluationPlan(NamedTuple):
+    """An evaluation that is due: how many episodes, and their largest length."""
+
+    episodes: int
+    max_steps: int = MAX_EPISODE_STEPS
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSchedule:
+    """Steps in all, and the steps between entries of the log, evaluations and checkpoints."""
+
+    steps: int
+    """Steps in all."""
+    log_every: int
+    eval_every: int | str | None
+    """Steps between evaluations; "auto" bounds their cost; None is never."""
+    eval_episodes: int
+    checkpoint_every: int
+    if_disk_full: str
+    probe: str | None = None
+    """Name of a function that is called with the model for each entry of the log."""
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        for name in ("steps", "log_every", "eval_episodes", "checkpoint_every"):
+            require_whole_number(name, getattr(self, name), 1)
+        if self.eval_every not in (None, AUTO):
+            require_whole_number("eval_every", self.eval_every, 1)
+        accepted = ", ".join(IF_DISK_FULL)
+        require("if_disk_full", self.if_disk_full, self.if_disk_full in IF_DISK_FULL, accepted)
+        if self.probe is not None:
+            resolve_probe(self.probe)
+
+    @classmethod
+    def from_json(cls, config: Mapping[str, Any]) -> "TrainingSchedule":
+        """The schedule in a run's configuration."""
+        try:
+            given = [field for field in fields(cls) if field.name in config or field.default is MISSING]
+            return cls(**{field.name: config[field.name] for field in given})
+        except (KeyError, TypeError) as error:
+            raise UserError(f"config.json: damaged ({error_line(error)})") from error
+
+    def is_due(self, step: int) -> bool:
+        """Whether there is something to log, or an occasion to evaluate, after this many steps."""
+        return any(step % each == 0 for each in self._regular)
+
+    def next_stop(self, step: int) -> int:
+        """The next step at which there is, or a checkpoint, or the end."""
+        every = (*self._regular, self.checkpoint_every)
+        return min(self.steps, *((step // each + 1) * each for each in every))
+
+    @property
+    def eval_interval(self) -> int | None:
+        """Steps between two occasions for an evaluation; None where there is none."""
+        return AUTO_EVERY if self.eval_every == AUTO else self.eval_every  # pyright: ignore[reportReturnType]
+
+    @property
+    def _regular(self) -> list[int]:
+        return [each for each in (self.log_every, self.eval_interval) if each]
+
+    def evaluation_at(
+        self, step: int, steps_so_far: int, episode_length: float | None, side_by_side: int
+    ) -> EvaluationPlan | None:
+        """The evaluation that is due after this many steps, if one is.
+
+        Args:
+            step: Steps of training so far.
+            steps_so_far: Steps of all evaluations so far.
+            episode_length: Mean length of the latest episodes in training; None before the first ended.
+            side_by_side: Episodes that are played at once.
+        """
+        if not self.eval_interval or step % self.eval_interval:
+            return None
+        if self.eval_every != AUTO:
+            return EvaluationPlan(self.eval_episodes)
+        affordable = self._affordable(step, steps_so_far, episode_length, side_by_side)
+        return EvaluationPlan(self.eval_episodes) if affordable >= self.eval_episodes else None
+
+    def last_evaluation(
+        self, step: int, steps_so_far: int, episode_length: float | None, side_by_side: int
+    ) -> EvaluationPlan | None:
+        """The evaluation at the end of an automatic schedule: as many episodes as the share allows, or one."""
+        if self.eval_every != AUTO or step < self.steps:
+            return None
+        affordable = self._affordable(step, steps_so_far, episode_length, side_by_side)
+        episodes = min(self.eval_episodes, max(affordable, side_by_side))
+        if episode_length is not None:
+            return EvaluationPlan(episodes)
+        share = int(EVALUATION_SHARE * step) - steps_so_far
+        return EvaluationPlan(episodes, min(MAX_EPISODE_STEPS, max(share, MIN_LAST_STEPS)))
+
+    def _affordable(
+        self, step: int, steps_so_far: int, episode_length: float | None, side_by_side: int
+    ) -> int:
+        """Episodes within the share of evaluation; an episode that has not ended is as long as training."""
+        share = EVALUATION_SHARE * step - steps_so_far
+        return max(0, int(share / (step if episode_length is None else episode_length))) * side_by_side

@@ -1,0 +1,1 @@
+"""The machine: cores, memory, signals, disk, locks."""

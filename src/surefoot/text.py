@@ -1,0 +1,12 @@
+"""Short pieces of text for messages."""
+
+
+def error_line(error: BaseException) -> str:
+    """The type of an error and the first line of its message."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def single_line(thing: object) -> str:
+    """The text of an object with all white space, line breaks too, as single spaces."""
+    return " ".join(str(thing).split())

@@ -1,0 +1,226 @@
+"""The hosted driver: any Gymnasium environment, one call of a compiled program per step.
+
+The program takes the environment's response, learns, and chooses the next action. It is the step of the
+compiled driver, cut where the environment stands.
+"""
+
+import warnings
+import zlib
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Array
+from numpy.typing import NDArray
+
+from surefoot.agents.base import AgentConfig
+from surefoot.envs.checked import CheckedEnv, CheckedStep, stored_dtype
+from surefoot.errors import FaultyEnvironmentError
+from surefoot.jit import jit_for_speed, jit_for_startup
+from surefoot.program_cache import cached_program
+from surefoot.training import driver, records
+from surefoot.training import step as steps
+from surefoot.training.driver import AdvanceResult, Driver, Stop
+from surefoot.training.episode_seeds import Stream, episode_seed
+from surefoot.training.flat_state import FlatLayout, flat_layout
+from surefoot.training.records import ActionChoice, StepRecord
+from surefoot.training.step import EnvResponse, TrainState
+from surefoot.types import Agent, RandomKey
+
+
+class PlayedEpisode(NamedTuple):
+    """The episode under way: all that is needed to play it again."""
+
+    number: int
+    actions: list[int]
+    checksum: int
+    """Checksum of the observations so far."""
+
+
+class HostedState(NamedTuple):
+    """The state of training, the action that is taken next, and the episode under way."""
+
+    train: TrainState
+    choice: ActionChoice
+    episode: PlayedEpisode
+
+
+class Programs(NamedTuple):
+    """What is compiled; it does not depend on the environment."""
+
+    init: Callable[..., tuple[TrainState, ActionChoice]]
+    restart: Callable[..., tuple[TrainState, ActionChoice]]
+    one_step: Callable[..., tuple[list[Array], ActionChoice, StepRecord]]
+    renew_target: Callable[[list[Array]], list[Array]]
+    empty_buffer: Callable[[], StepRecord]
+    layout: FlatLayout
+    choice_shapes: ActionChoice
+
+
+@cached_program
+def _programs(agent: Agent, config: AgentConfig, shape: tuple[int, ...], dtype: Any) -> Programs:
+    """The programs for one agent and observations of this shape and dtype."""
+
+    def init(key: RandomKey, obs: Any) -> tuple[TrainState, ActionChoice]:
+        _, run_key = jax.random.split(key)  # The compiled driver resets its environment with the first.
+        state = steps.init_state(agent, config, run_key, obs)
+        return state, steps.choose_action(agent, state, steps.step_keys(state))
+
+    def restart(state: TrainState, obs: Any) -> tuple[TrainState, ActionChoice]:
+        _, episode_key = jax.random.split(steps.restart_key(state))
+        state = steps.restart_episode(agent, state, episode_key, obs)
+        return state, steps.choose_action(agent, state, steps.step_keys(state))
+
+    state_shapes, choice_shapes = jax.eval_shape(
+        init, jax.random.key(0), jax.ShapeDtypeStruct(shape, dtype)
+    )
+    layout = flat_layout(state_shapes)
+
+    @partial(jit_for_speed, donate_argnums=(0, 2))
+    def one_step(
+        flat: list[Array], choice: ActionChoice, buffer: StepRecord, i: Any, response: EnvResponse
+    ) -> tuple[list[Array], ActionChoice, StepRecord]:
+        state = layout.unflatten(flat)
+        learn = state.step >= config.learning_starts
+        keys = steps.step_keys(state)
+        state, record = steps.store_and_learn(agent, config, state, keys, choice, response, learn)
+        next_choice = steps.choose_action(agent, state, steps.step_keys(state))
+        return layout.flatten(state), next_choice, records.write(buffer, i, record)
+
+    @partial(jit_for_startup, donate_argnums=0)
+    def renew_target(flat: list[Array]) -> list[Array]:
+        state = layout.unflatten(flat)
+        return layout.flatten(state._replace(learner=agent.renew_target(state.learner)))
+
+    @jit_for_startup
+    def empty_buffer() -> StepRecord:
+        (_, number, length), flag = state_shapes.episode, choice_shapes.nongreedy
+        return records.allocate(StepRecord(choice_shapes, number, flag, flag, number, length, {}))
+
+    return Programs(
+        jit_for_startup(init),
+        jit_for_startup(restart),
+        one_step,
+        renew_target,
+        empty_buffer,
+        layout,
+        choice_shapes,
+    )
+
+
+def make(agent: Agent, env: CheckedEnv, config: AgentConfig, seed: int) -> Driver:
+    """A driver; the seeds of its episodes derive from `seed`."""
+    space = env.observation_space
+    shape, dtype = tuple(space.shape or ()), np.dtype(stored_dtype(space))
+    programs = _programs(agent, config, shape, dtype)
+
+    def reset(number: int) -> tuple[NDArray[Any], PlayedEpisode]:
+        env.episode = number  # `reset` adds one: messages count episodes from 1.
+        obs = env.reset(episode_seed(seed, Stream.TRAINING, number))
+        return obs, PlayedEpisode(number, [], zlib.crc32(obs.data))
+
+    def init(key: RandomKey) -> HostedState:
+        obs, episode = reset(0)
+        train, choice = programs.init(key, obs)
+        return HostedState(train, choice, episode)
+
+    def restart(state: HostedState) -> HostedState:
+        obs, episode = reset(state.episode.number + 1)
+        train, choice = programs.restart(state.train, obs)
+        return HostedState(train, choice, episode)
+
+    def play(
+        action: int, episode: PlayedEpisode
+    ) -> tuple[CheckedStep, NDArray[Any], PlayedEpisode]:
+        """Take an action; what followed, the observation to go on with, and the episode that it is of."""
+        found = env.step(action)
+        if found.terminated or found.truncated:
+            return found, *reset(episode.number + 1)
+        return found, found.obs, _extended(episode, action, found.obs)
+
+    def advance(state: HostedState, count: int, stop: Stop = driver.never_stop) -> AdvanceResult:
+        driver.require_steps(count)
+        train, choice, episode = state
+        now = int(train.step)
+        flat = programs.layout.flatten(train)
+        end = now + count
+        parts: list[StepRecord] = []
+        error: BaseException | None = None
+        stopped = False
+        while now < end and not stopped:
+            first, until = now, driver.next_boundary(now, end, config)
+            buffer, infos = programs.empty_buffer(), list[dict[str, Any]]()
+            while now < until and not stopped:
+                try:
+                    found, next_start_obs, episode = play(int(choice.action), episode)
+                except BaseException as raised:
+                    # Whatever it is, what was learned before this step is returned with it.
+                    error = raised
+                    break
+                response = _response(found, next_start_obs)
+                flat, choice, buffer = programs.one_step(flat, choice, buffer, np.int32(now - first), response)
+                infos.append(found.info)
+                now += 1
+                stopped = stop()
+            if now > first:
+                parts.append(records.read(buffer, now - first)._replace(info=_events(infos)))
+                if driver.renews_target(now, config):
+                    flat = programs.renew_target(flat)
+            stopped = stopped or error is not None
+        state = HostedState(programs.layout.unflatten(flat), choice, episode)
+        return AdvanceResult(state, _concatenate(parts) if parts else None, error)
+
+    def reopen(state: HostedState) -> HostedState:
+        """Play the episode again; where it does not come out the same, begin a new one."""
+        try:
+            _, episode = reset(state.episode.number)
+            for action in state.episode.actions:
+                episode = _extended(episode, action, env.step(action).obs)
+            is_same = episode.checksum == state.episode.checksum
+        except FaultyEnvironmentError:
+            is_same = False
+        if is_same:
+            return state
+        warnings.warn(
+            f"{env.name}: episode {state.episode.number} came out differently when it was played again "
+            "(its randomness does not follow the seed); a new episode begins",
+            stacklevel=2,
+        )
+        return restart(state)
+
+    return Driver(init, restart, advance, reopen, lambda: programs.choice_shapes)
+
+
+def _extended(episode: PlayedEpisode, action: int, obs: NDArray[Any]) -> PlayedEpisode:
+    # The list grows in place: an episode may be long.
+    episode.actions.append(action)
+    return episode._replace(checksum=zlib.crc32(obs.data, episode.checksum))
+
+
+def _response(found: CheckedStep, next_start_obs: NDArray[Any]) -> Any:
+    reward = np.asarray(found.reward, jax.dtypes.canonicalize_dtype(float))
+    flags = np.bool_(found.terminated), np.bool_(found.truncated)
+    return EnvResponse(found.obs, reward, *flags, next_start_obs)  # pyright: ignore[reportArgumentType]
+
+
+def _events(infos: list[dict[str, Any]]) -> dict[str, NDArray[np.bool_]]:
+    """The boolean entries of an environment's `info`, for each step."""
+    names = {name for info in infos for name, value in info.items() if isinstance(value, bool | np.bool_)}
+    return {
+        str(name): np.array([bool(info.get(name, False)) for info in infos])
+        for name in sorted(names, key=str)
+    }
+
+
+def _concatenate(parts: list[StepRecord]) -> StepRecord:
+    """Records of consecutive steps as one; an event that a part does not mention did not happen in it."""
+    names = sorted({name for record in parts for name in record.info})
+    padded = [
+        record._replace(
+            info={name: record.info.get(name, np.zeros(len(record.reward), bool)) for name in names}
+        )
+        for record in parts
+    ]
+    return records.concatenate(padded)
