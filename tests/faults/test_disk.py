@@ -217,7 +217,7 @@ def after_every_crash(tmp_path, monkeypatch, *, names_at_once):
         crashes = Crashes(patched)
         for step in (2, 3, 4, 5):
             checkpoint.write(directory.checkpoint_path(home, "step", step), step, {"part": ARRAYS}, {})
-            directory.forget_old(home, "step", 2)
+            directory.delete_old(home, "step", 2)
     for count in range(len(crashes.log) + 1):
         rebuilt = tmp_path / f"after{count}"
         gone = [what[1] for what in crashes.log[:count] if what[0] in {"rename", "unlink", "rmdir"}]
@@ -234,7 +234,7 @@ def after_every_crash(tmp_path, monkeypatch, *, names_at_once):
             else:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data)
-        found = directory.newest_good(rebuilt)
+        found = directory.newest_checkpoint(rebuilt)
         assert found.path is not None
         np.testing.assert_array_equal(
             checkpoint.read(found.path, found.manifest, "part", None)["a"], ARRAYS["a"]
@@ -289,7 +289,7 @@ def three(tmp_path):
 
 
 def assert_falls_back(run, path):
-    found = directory.newest_good(run)
+    found = directory.newest_checkpoint(run)
     assert found.manifest.step == 2
     assert len(found.bad) == 1
     (says,) = found.bad.values()
@@ -321,7 +321,7 @@ def test_damage_is_always_noticed_and_an_older_checkpoint_used(three, amount, re
         assert_falls_back(three, path)
         path.write_bytes(whole)
         flips += 1
-    assert directory.newest_good(three).manifest.step == 3
+    assert directory.newest_checkpoint(three).manifest.step == 3
     reached(
         "corruption",
         f"{cuts} cuts, {flips} bit flips, {missing} missing files",
@@ -335,7 +335,7 @@ def test_where_none_is_whole_the_error_names_them_all(three):
     with pytest.raises(
         CheckpointError, match=r"no usable checkpoint: .*step_000000003.*step_000000002.*step_000000001"
     ) as e:
-        directory.newest_good(three)
+        directory.newest_checkpoint(three)
     assert "\n" not in str(e.value)
 
 
@@ -358,7 +358,7 @@ def test_damaged_checkpoints_do_not_push_out_good_ones(model, tmp_path):
         (directory.checkpoint_path(tmp_path / "run", "step", step) / "run.safetensors").write_bytes(b"x")
     with pytest.warns(UserWarning, match="an older checkpoint is used"):
         surefoot.resume(tmp_path / "run", model.num_timesteps + 40, progress=False)
-    good = directory.newest_good(tmp_path / "run")
+    good = directory.newest_checkpoint(tmp_path / "run")
     assert not good.bad
     assert good.manifest.step == model.num_timesteps + 40
 

@@ -65,7 +65,7 @@ def test_a_blow_up_stops_within_a_chunk_and_the_last_good_is_kept(tmp_path, reac
     assert "\n" not in str(error.value)
     assert step > QUICK["learning_starts"]
     # Steps are made in pieces that end where the log is due, every 20.
-    good = directory.newest_good(tmp_path / "run")
+    good = directory.newest_checkpoint(tmp_path / "run")
     assert good.manifest.step <= step + 20
     assert read_metrics(tmp_path / "run") == [] or read_metrics(tmp_path / "run")[-1]["step"] <= step + 20
     saved = surefoot.load(good.path, None if isinstance(env, str) else Rich())
@@ -89,7 +89,7 @@ def test_the_batch_beside_it_is_the_one_that_did_it(tmp_path):
     with pytest.raises(DivergenceError) as error:
         model.learn(200, out=tmp_path / "run", **PLAN)
     calm = surefoot.DQN(CLIFF, seed=3, **QUICK).learn(error.value.step, progress=False)
-    storage = calm._trainer._state.run.replay.storage
+    storage = calm._trainer._state.train.replay.storage
     rows = {tuple(np.asarray(row).tolist()) for row in storage.obs[: error.value.step]}
     assert {tuple(row.tolist()) for row in np.asarray(error.value.batch.obs)} <= rows
 
@@ -118,7 +118,7 @@ def run(tmp_path_factory):
 def test_a_log_torn_at_any_byte_of_its_last_two_records_is_mended(tmp_path, run, reached, name):
     copy = tmp_path / "run"
     shutil.copytree(run, copy)
-    good = directory.newest_good(run)
+    good = directory.newest_checkpoint(run)
     whole = {each: (run / each).read_bytes() for each in (METRICS, EPISODES)}
     last_two = len(b"".join(whole[name].splitlines(keepends=True)[-2:]))
     for cut in range(last_two + 1):

@@ -51,7 +51,7 @@ def test_a_signal_saves_and_leaves_soon(tmp_path, env, number, code):
     assert time.monotonic() - begun < 10
     assert found == code
     assert "Traceback" not in err
-    newest = directory.newest_good(out)
+    newest = directory.newest_checkpoint(out)
     assert not newest.bad
     assert newest.manifest.step >= read_metrics(out)[-1]["step"] > 0
     assert surefoot.load(newest.path).num_timesteps == newest.manifest.step
@@ -66,7 +66,7 @@ def test_a_second_signal_leaves_at_once_and_the_older_checkpoint_is_whole(tmp_pa
     found, _, err = finished(process, timeout=10)
     assert found == 143
     assert "Traceback" not in err
-    good = directory.newest_good(out)
+    good = directory.newest_checkpoint(out)
     assert good.path is not None
     checkpoint.verify(good.path, good.manifest)
 

@@ -92,7 +92,7 @@ def test_2000_steps_take_the_same_actions_and_end_with_the_same_parameters(name)
         np.testing.assert_array_equal(record_in.info["fell"], record_out.info["fell"])
         for a, b in zip(arrays(one.run), arrays(other.run), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-8)
-        assert arrays(one.run.learner.params)[0].dtype == np.float64
+        assert arrays(one.train.learner.params)[0].dtype == np.float64
 
 
 @pytest.mark.parametrize("name", list(AGENTS))
@@ -100,14 +100,14 @@ def test_one_step_in_single_precision_from_each_of_500_states(name):
     """The compiled run leads; before each step the hosted one is set to its state."""
     key = jax.random.key(6)
     agent, inside, outside = pair_of(name, key, 16)
-    choose = jax.jit(lambda run: steps.choose(agent, run, steps.step_keys(run)))
+    choose = jax.jit(lambda run: steps.choose_action(agent, run, steps.step_keys(run)))
     state, _, _ = inside.advance(inside.init(key), 100)
     guest, _, _ = outside.advance(outside.init(key), 100)
     for _ in range(500):
-        copied = jax.tree.map(jnp.copy, state.run)
+        copied = jax.tree.map(jnp.copy, state.train)
         guest = guest._replace(run=copied, choice=choose(copied))
         state, record_in, _ = inside.advance(state, 1)
         guest, record_out, _ = outside.advance(guest, 1)
         np.testing.assert_array_equal(record_in.choice.action, record_out.choice.action)
-        for a, b in zip(arrays(state.run), arrays(guest.run), strict=True):
+        for a, b in zip(arrays(state.train), arrays(guest.run), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)

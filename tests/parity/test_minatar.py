@@ -7,7 +7,7 @@ import pytest
 from surefoot.envs import minatar
 
 STICKY = 0.1
-DEEP, NOTHING, EMPTY = 25, -1, 99
+DEEP, EMPTY_ENDS, EMPTY = 25, -1, 99
 EAGER = [0.05, 0.05, 0.7, 0.05, 0.1, 0.05]
 """Upwards mostly: chance alone does not cross Freeway's road."""
 
@@ -79,7 +79,7 @@ def start(game, key):
     return speeds_and_directions(key) if game == "freeway" else []
 
 
-def rows(things, count, width, nothing=NOTHING):
+def rows(things, count, width, nothing=EMPTY_ENDS):
     table = np.full((count, width), nothing, np.int32)
     for place, thing in enumerate(things):
         if thing is not None:

@@ -26,7 +26,7 @@ def test_an_update_copies_no_weights(name, monkeypatch):
     state = jax.eval_shape(made.init, jax.random.key(0))
     (program,) = programs
     text = program.lower(state, 10, True).compile().as_text()
-    shapes = {leaf.shape for leaf in tree_leaves(state.run.learner.params) if leaf.ndim == 2}
+    shapes = {leaf.shape for leaf in tree_leaves(state.train.learner.params) if leaf.ndim == 2}
     assert len(shapes) == 3
     for shape in shapes:
         size = ",".join(map(str, shape))

@@ -73,7 +73,7 @@ def learned(request):
 
     driver = compiled_driver.make(agent._replace(explore=tries_two), probe(), config)
     state, _, _ = driver.advance(driver.init(jax.random.key(0)), 2_000)
-    beliefs, actions = make_inspector(agent)(state.run.learner.params, jnp.eye(5), jax.random.key(0))
+    beliefs, actions = make_inspector(agent)(state.train.learner.params, jnp.eye(5), jax.random.key(0))
     return request.param, beliefs, np.asarray(actions)
 
 

@@ -103,10 +103,10 @@ def test_every_agent_learns_with_any_equinox_module_in_the_compiled_loop(name, m
     state = driver.advance(driver.init(KEY), 30).state
     moved = [
         not np.array_equal(a, b)
-        for a, b in zip(*(jax.tree.leaves(each.run.learner.params) for each in (before, state)), strict=True)
+        for a, b in zip(*(jax.tree.leaves(each.train.learner.params) for each in (before, state)), strict=True)
     ]
     assert any(moved)
-    assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(state.run.learner.params))
+    assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(state.train.learner.params))
 
 
 def test_two_draws_of_a_users_network_are_different():

@@ -354,7 +354,7 @@ def test_pictures_of_bytes_are_learned_from_with_the_preset_for_images():
     assert model.spec.preset == "minatar"
     assert model.spec.network == "minatar"
     model.learn(1_200, progress=False)
-    assert model._trainer._state.run.replay.storage.obs.dtype == np.uint8
+    assert model._trainer._state.train.replay.storage.obs.dtype == np.uint8
     found = model.evaluate(20, env=Picture())
     assert np.sum(found.returns) / np.sum(found.lengths) > 0.95
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from types import FrameType
+from typing import Any
 
 import tyro
 from rich.console import Console
@@ -13,20 +14,23 @@ from rich.console import Console
 import surefoot
 from surefoot.cli.compilation_cache import keep_compiled_programs
 from surefoot.cli.exit_codes import INTERRUPTED, MISUSE, OK
-from surefoot.cli.messages import errors_as_one_line
-from surefoot.system.memory import limit_malloc_arenas
+from surefoot.cli.messages import errors_as_one_line, flags_of, with_flag
 from surefoot.errors import UserError
+from surefoot.system.memory import limit_malloc_arenas
 
 DESCRIPTION = (
     "Reinforcement learning agents that know what they have not learned yet, "
-    "and what can never be known in advance. surefoot --version tells the version."
+    "and what can never be known in advance. surefoot --version prints the version."
 )
+
+Command = Callable[..., Callable[[], int]]
+"""From parsed arguments to the work, which returns an exit code."""
 
 
 def main() -> None:
-    """Run the command and leave with its exit code."""
+    """Run the command and exit with its code."""
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that knows no ± is no reason to fail after the work.
+        # A terminal that cannot show a character such as ± is no reason to fail after the work.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     signal.signal(signal.SIGTERM, _terminate)
@@ -36,7 +40,7 @@ def main() -> None:
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
-    """Leave in order, closing what is open."""
+    """Exit through the `finally` blocks, which close what is open."""
     del frame
     raise SystemExit(128 + number)
 
@@ -49,7 +53,7 @@ def run(args: list[str]) -> int:
     try:
         return _parse(args or ["--help"])()
     except UserError as error:
-        sys.stderr.write(f"surefoot: {error}\n")
+        sys.stderr.write(f"surefoot: {with_flag(str(error), args)}\n")
         return MISUSE
     except KeyboardInterrupt:
         sys.stderr.write("surefoot: interrupted\n")
@@ -57,27 +61,37 @@ def run(args: list[str]) -> int:
 
 
 COMMANDS = {
-    "train": "Train an agent in an environment.",
+    "train": "Train an agent in an environment, or go on with a run that was stopped (--resume RUN).",
     "evaluate": "Play episodes with a trained agent.",
     "runs": "List runs.",
-    "sweep": "Carry out many runs: a plan.",
-    "reproduce": "Repeat an experiment of the paper and judge its claims.",
-    "bench": "Measure speed, ours beside its peers'.",
+    "sweep": "Train many runs: a plan.",
+    "reproduce": "Repeat an experiment of the paper and check its claims.",
+    "bench": "Measure speed, ours beside that of other libraries.",
 }
 """Each is a module here with a `commands(args)`; only the one that is named is imported, to start fast."""
 
 
 def _parse(args: Sequence[str]) -> Callable[[], int]:
-    """The command that the arguments name, ready to run."""
-    commands = tyro.extras.SubcommandApp()
-    for name, words in COMMANDS.items():
-        found = import_module(f"surefoot.cli.{name}").commands(args) if args[:1] == [name] else _other
-        if isinstance(found, tyro.extras.SubcommandApp):
-            commands.command(found, name=name, help=words)
+    """The work that the arguments name, ready to run."""
+    app, flags = tyro.extras.SubcommandApp(), list[str]()
+    for name, summary in COMMANDS.items():
+        found: Any = _not_named
+        if args[:1] == [name]:
+            module = import_module(f"surefoot.cli.{name}")
+            args = getattr(module, "prepared", list)(args)
+            found = module.commands(args)
+        if isinstance(found, dict):
+            nested = tyro.extras.SubcommandApp()
+            for each, (command, nested_summary) in found.items():
+                nested.command(name=each, help=nested_summary)(command)
+                if args[1:2] == [each]:
+                    flags = flags_of(command)
+            app.command(nested, name=name, help=summary)
         else:
-            commands.command(name=name, help=words)(found)
-    with errors_as_one_line(args):
-        return commands.cli(
+            app.command(name=name, help=summary)(found)
+            flags = flags_of(found) if found is not _not_named else flags
+    with errors_as_one_line(flags):
+        return app.cli(
             args=args,
             prog="surefoot",
             description=DESCRIPTION,
@@ -85,6 +99,6 @@ def _parse(args: Sequence[str]) -> Callable[[], int]:
         )
 
 
-def _other() -> Callable[[], int]:
+def _not_named() -> Callable[[], int]:
     """Stands for a command that is not the one named."""
     raise AssertionError("not the command that was named")

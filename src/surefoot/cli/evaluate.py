@@ -11,11 +11,12 @@ from rich.progress import Progress
 
 from surefoot.cli.exit_codes import OK
 from surefoot.cli.messages import warnings_as_lines
-from surefoot.cli.train import import_from_here
-from surefoot.model import load
-from surefoot.runs.directory import CONFIG, model_checkpoint, newest_good, read_config
-from surefoot.statistics import mean_estimate
+from surefoot.cli.train import import_from_working_directory
 from surefoot.errors import UserError
+from surefoot.model import load
+from surefoot.runs.directory import CONFIG, last_good_checkpoint, model_checkpoint, read_config
+from surefoot.statistics import mean_estimate
+from surefoot.training.evaluation import MAX_EPISODE_STEPS
 
 
 def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
@@ -28,23 +29,25 @@ def _command(
     run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")],
     episodes: int = 100,
     which: Literal["best", "last"] = "best",
-    risk_aversion: Annotated[float | None, tyro.conf.arg(metavar="LAMBDA")] = None,
     risk: Annotated[str | None, tyro.conf.arg(metavar="RISK")] = None,
+    risk_aversion: Annotated[float | None, tyro.conf.arg(metavar="LAMBDA")] = None,
     seed: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None,
+    max_episode_steps: int = MAX_EPISODE_STEPS,
 ) -> Callable[[], int]:
     """Play fresh episodes with a trained agent, without exploring.
 
     Args:
         run: A run's directory, one of its checkpoints, or a saved model.
-        episodes: How many.
+        episodes: How many episodes to play.
         which: Of a run, the model that did best in evaluation, or the last.
-        risk_aversion: Aleatoric standard deviations taken off an action's mean, instead of the agent's own.
-        risk: The same as text: mean, or mean-sd:LAMBDA.
-        seed: Of the episodes; by default the run's, with other episodes than any in training.
+        risk: Attitude to risk instead of the agent's own: mean, mean-sd:LAMBDA, or package.module:name.
+        risk_aversion: Short for --risk mean-sd:LAMBDA.
+        seed: Seed of the episodes; by default the run's, with other episodes than any in training.
+        max_episode_steps: Steps after which an episode that has not ended is cut off.
     """
 
     def evaluate() -> int:
-        import_from_here()
+        import_from_working_directory()
         with warnings_as_lines():
             path = _chosen(run, which)
         model = load(path)
@@ -53,8 +56,9 @@ def _command(
             found = model.evaluate(
                 episodes,
                 seed=seed,
-                risk_aversion=risk_aversion,
                 risk=risk,
+                risk_aversion=risk_aversion,
+                max_episode_steps=max_episode_steps,
                 after_episode=lambda: progress.advance(task),
             )
         returns, lengths = found.returns, found.lengths
@@ -68,6 +72,9 @@ def _command(
             f"worst {returns.min():.4g}, best {returns.max():.4g}"
         )
         console.print(f"length: mean {lengths.mean():.4g}, shortest {lengths.min()}, longest {lengths.max()}")
+        if found.cut_off.any():
+            cut_off = f"{found.cut_off.sum()} of {episodes} episodes"
+            console.print(f"cut off: {cut_off} had not ended after {max_episode_steps:,} steps")
         return OK
 
     return evaluate
@@ -77,7 +84,7 @@ def _chosen(run: Path, which: str) -> Path:
     if not (run / CONFIG).is_file():
         return run
     read_config(run)
-    found = model_checkpoint(run) if which == "best" else newest_good(run).path
+    found = model_checkpoint(run) if which == "best" else last_good_checkpoint(run)
     if found is None:
         raise UserError(f"{run}: no checkpoint yet, accepted: a run that has one")
     return found

@@ -1,63 +1,97 @@
-"""tyro's messages as one line."""
+"""Messages of the command: what is wrong with its arguments, in one line, and warnings as lines."""
 
 import contextlib
-import io
-import os
+import inspect
+import re
 import sys
 import warnings
-from collections.abc import Generator, Sequence
-from itertools import groupby
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, get_type_hints
 
-from surefoot.cli.exit_codes import MISUSE
-from surefoot.errors import UserError
+from tyro import _errors as events
+
+from surefoot.errors import UserError, did_you_mean
 from surefoot.text import single_line
 
 
+def flag_of(field: str) -> str:
+    """The command-line flag of a field."""
+    return "--" + field.replace("_", "-")
+
+
+def flags_of(function: Callable[..., Any]) -> list[str]:
+    """All flags of a command, given the function that tyro makes it from."""
+    hints, found = get_type_hints(function), list[str]()
+    for name in inspect.signature(function).parameters:
+        kind = hints.get(name)
+        found += [each.name for each in fields(kind)] if is_dataclass(kind) else [name]
+    return [*map(flag_of, found), "--help"]
+
+
 @contextlib.contextmanager
-def errors_as_one_line(args: Sequence[str]) -> Generator[None]:
-    """While tyro parses inside, its complaints become a `UserError`."""
-    messages = io.StringIO()
-    try:
-        with contextlib.redirect_stderr(messages), _wide_unless_help(args):
-            yield
-    except SystemExit as stop:
-        if stop.code == MISUSE:
-            raise UserError(_one_line(messages.getvalue())) from None
-        raise
+def errors_as_one_line(known_flags: Iterable[str]) -> Generator[None]:
+    """While tyro parses inside, arguments that it refuses raise a `UserError` of one line."""
+
+    def refuse(event: events.ParseErrorEvent) -> None:
+        explained = _explained(event, list(known_flags))
+        if explained is not None:
+            raise UserError(single_line(explained))
+
+    with events.on_parse_error(refuse):
+        yield
+
+
+def _explained(event: Any, known_flags: Sequence[str]) -> str | None:
+    """What is wrong; None for kinds of errors that this version does not know, which tyro then shows."""
+    match event:
+        case events.MissingArgs():
+            return ", ".join(_name(each.arg) for each in event.missing_arguments) + ": not given"
+        case events.MissingSubcommand():
+            names = list(event.subcommand_spec.parser_from_name)
+            given = "nothing" if event.found_token is None else event.found_token
+            return f"{event.prog}: got {given}, accepted: {', '.join(names)}{did_you_mean(given, names)}"
+        case events.InvalidChoice():
+            accepted = ", ".join(event.choices)
+            return f"{_name(event.argument)}: got {event.value}, accepted: {accepted}"
+        case events.BadValue():
+            given = event.offending_value or "too few values"
+            return f"{_name(event.argument)}: got {given}, accepted: {event.argument.lowered.metavar}"
+        case events.UnrecognizedArgs():
+            first = event.tokens[0].split("=")[0]
+            tokens = " ".join(event.tokens)
+            return f"{tokens}: not an argument of {event.prog}{did_you_mean(first, known_flags)}"
+        case events.InstantiationFailure() if event.argument is not None:
+            return f"{_name(event.argument)}: {event.message}"
+        case events.InstantiationFailure():
+            return str(event.message)
+        case _:
+            return None
+
+
+def _name(argument: Any) -> str:
+    """An argument's flag, or the name that stands for a positional one."""
+    flags = argument.lowered.name_or_flags
+    return str(argument.lowered.metavar) if argument.is_positional() else str(flags[0])
+
+
+def with_flag(message: str, args: Sequence[str]) -> str:
+    """A message of the library that begins with a field's name, with the flag that set it instead."""
+    found = re.match(r"([a-z][a-z0-9_]*):", message)
+    given = {arg.split("=")[0].replace("_", "-") for arg in args}
+    if found is None or flag_of(found[1]) not in given:
+        return message
+    return flag_of(found[1]) + message[len(found[1]) :]
 
 
 @contextlib.contextmanager
 def warnings_as_lines() -> Generator[None]:
-    """While inside, a warning is one line on standard error, and told each time."""
+    """While inside, a warning is one line on standard error, and shown each time."""
 
-    def tell(message: Warning | str, *_: object, **__: object) -> None:
+    def show(message: Warning | str, *_: object, **__: object) -> None:
         sys.stderr.write(f"surefoot: {single_line(message)}\n")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = tell
+        warnings.showwarning = show
         yield
-
-
-@contextlib.contextmanager
-def _wide_unless_help(args: Sequence[str]) -> Generator[None]:
-    """Let tyro's messages, from which one line is made, wrap at no width; help keeps the terminal's."""
-    before = os.environ.get("COLUMNS")
-    if not {"--help", "-h"} & set(args):
-        os.environ["COLUMNS"] = "1000"
-    try:
-        yield
-    finally:
-        os.environ.pop("COLUMNS", None)
-        if before is not None:
-            os.environ["COLUMNS"] = before
-
-
-def _one_line(box: str) -> str:
-    """What tyro says is wrong and what it offers instead, out of the box that it draws around them."""
-    _title, *lines = (line.strip("│╭╮╰╯|+ ") for line in box.strip().splitlines())
-    parts = [list(part) for text, part in groupby(lines, lambda line: line.strip("─-") != "") if text]
-    wrong, offer = parts[0], parts[1] if len(parts) > 1 else []
-    # An offer is a line, or a heading and what it heads.
-    offer = offer[: 2 if offer and offer[0].endswith(":") else 1]
-    return "; ".join(" ".join(part).rstrip(".") for part in (wrong, offer) if part)

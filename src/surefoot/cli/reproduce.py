@@ -1,4 +1,4 @@
-"""`surefoot reproduce`: an experiment of the paper, and its claims judged."""
+"""`surefoot reproduce`: an experiment of the paper, and the verdicts on its claims."""
 
 import contextlib
 import sys
@@ -35,14 +35,10 @@ TABLE_WIDTH = 100
 """Columns that the table of claims needs; a narrower terminal gets a list."""
 
 
-def commands(args: Sequence[str]) -> tyro.extras.SubcommandApp:
-    """A command for each experiment."""
+def commands(args: Sequence[str]) -> dict[str, tuple[Callable[..., Callable[[], int]], str]]:
+    """A command for each experiment, with its summary."""
     del args
-    experiments = tyro.extras.SubcommandApp()
-    for experiment in EXPERIMENTS.values():
-        register = experiments.command(name=experiment.name, help=experiment.title)
-        register(_reproduction(experiment))
-    return experiments
+    return {each.name: (_reproduction(each), each.title) for each in EXPERIMENTS.values()}
 
 
 def _reproduction(experiment: Experiment) -> Callable[..., Callable[[], int]]:

@@ -47,7 +47,7 @@ def _table(found: list[Summary]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in ("run", "environment", "agent"):
         table.add_column(name, overflow="fold")
-    for name in ("seed", "steps", "of", "return", "best evaluation"):
+    for name in ("seed", "steps", "planned", "return", "best evaluation"):
         table.add_column(name, justify="right")
     for each in found:
         numbers = (f"{each.seed}", f"{each.step:,}", f"{each.steps:,}")

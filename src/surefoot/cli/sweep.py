@@ -14,7 +14,7 @@ from surefoot.sweeps import plan as plans
 from surefoot.sweeps.engine import Engine
 from surefoot.sweeps.local_engine import LocalEngine
 from surefoot.sweeps.plan import PlannedRun
-from surefoot.sweeps.runner import LOGS, Phase, Status, carry_out
+from surefoot.sweeps.runner import LOGS, Phase, Status, run_sweep
 from surefoot.sweeps.progress_table import Display, counts_of, glance_at, table_of
 from surefoot.errors import UserError
 
@@ -85,7 +85,7 @@ def run_plan(plan: Sequence[PlannedRun], home: Path, engine: Engine, title: str)
     """Carry out a plan under the eyes of the user; a signal lets the runs save before it ends all."""
     try:
         with graceful_stop() as request, Display(home, title) as show:
-            ended = carry_out(plan, home, engine, show=show, stop=request)
+            ended = run_sweep(plan, home, engine, show=show, stop=request)
     finally:
         engine.close()
     exit_as_signalled(request)

@@ -12,91 +12,111 @@ from rich.console import Console
 
 from surefoot import model
 from surefoot.agents import AGENTS
-from surefoot.agents.base import Learning
-from surefoot.agents.presets import PRESETS, preset_for, settings_of
+from surefoot.agents.base import AgentConfig
+from surefoot.agents.presets import PRESETS, THOMPSON_EXPLORERS, preset_for, resolve_settings
 from surefoot.cli.exit_codes import OK
 from surefoot.cli.messages import errors_as_one_line, warnings_as_lines
 from surefoot.envs.resolve import resolve_env
-from surefoot.system.cores import pin_to
+from surefoot.errors import UserError, require, require_whole_number
 from surefoot.runs.directory import new_directory, summary_of
+from surefoot.runs.schedule import AUTO
+from surefoot.system.cores import pin_to
 from surefoot.system.signals import stop_if_parent_dies
-from surefoot.errors import UserError, require_whole_number
 
 HOME = Path("runs")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Train:
-    """What to train, where, and how it is watched."""
+    """What to train, where, and what to log, evaluate and save."""
 
     env: str
     """Gymnasium id; package.module:Id-v0 imports the module that registers it."""
-    agent: str = "uadqn"
-    """dqn, qrdqn, bootstrapped or uadqn."""
+    agent: Annotated[str, tyro.conf.arg(help=f"The agent: {AGENTS.accepted}.")] = "uadqn"
     steps: int = 50_000
     """Steps of the environment."""
     seed: int = 0
-    """Of everything that is left to chance."""
+    """Seed of all random numbers: two runs with the same seed are alike."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """A new directory for the run; by default one in runs/."""
     env_kwargs: Annotated[str, tyro.conf.arg(metavar="JSON")] = "{}"
-    """Parameters of the environment, as a JSON object."""
+    """Keyword arguments of the environment, as a JSON object."""
     preset: str | None = None
     """Settings for a kind of task: control or minatar; by default what suits the observations."""
     network: Annotated[str | None, tyro.conf.arg(metavar="NETWORK")] = None
-    """mlp:64,64 (widths of layers) or minatar; by default what suits the observations."""
+    """mlp:64,64 (widths of layers), minatar, or package.module:function; by default what suits."""
+    optimiser: Annotated[str | None, tyro.conf.arg(metavar="OPTIMISER")] = None
+    """adam, or package.module:name of an Optax transformation or of a function of the learning rate."""
     normalise: bool = False
-    """See vectors through their running mean and variance."""
-    risk: Annotated[str | None, tyro.conf.arg(metavar="RISK")] = None
-    """Attitude to risk: mean, or mean-sd:LAMBDA; --risk-aversion LAMBDA is short for it."""
+    """Normalise vectors by their running mean and variance."""
+    risk_aversion: Annotated[float | None, tyro.conf.arg(metavar="LAMBDA")] = None
+    """Aleatoric standard deviations taken off an action's mean; short for --risk mean-sd:LAMBDA."""
     driver: Literal["auto", "compiled", "hosted"] = "auto"
-    """Who drives the environment: JAX (Surefoot's own), or Gymnasium."""
-    eval_every: int = 2_500
-    """Steps between evaluations without exploring; the best model is kept. 0: never."""
+    """Whether the environment is compiled with the agent (environments in JAX) or stepped through Gymnasium."""
+    eval_every: Annotated[int | Literal["auto"], tyro.conf.arg(metavar="INT|auto")] = AUTO
+    """Steps between evaluations without exploring; the best model is saved. auto: as often as it costs about a
+    tenth of the time, and at the end. 0: never."""
     eval_episodes: int = 10
     """Episodes per evaluation."""
     log_every: int = 1_000
     """Steps between entries of the log."""
     checkpoint_every: int = 10_000
-    """Steps between checkpoints; there is one every few minutes at least."""
+    """Steps between checkpoints; there is one every five minutes at least."""
     if_disk_full: Literal["stop", "continue"] = "stop"
-    """What to do when there is no room for log or checkpoints."""
+    """What to do when the disk is too full for the log or a checkpoint."""
     probe: Annotated[str | None, tyro.conf.arg(metavar="MODULE:FUNCTION")] = None
     """A function of the model, called for each entry of the log; the numbers that it returns are logged."""
     core: int | None = None
-    """Keep to this core of the machine."""
+    """Run on this core of the machine only."""
     attached: bool = False
-    """Save and leave when standard input is closed, as by the end of the program that started this one."""
+    """Save and exit when standard input is closed, as by the end of the program that started this one."""
 
     def __post_init__(self) -> None:
         """Validate."""
-        for name in ("steps", "eval_every", "eval_episodes", "log_every", "checkpoint_every"):
-            least = 0 if name == "eval_every" else 1
-            require_whole_number("--" + name.replace("_", "-"), getattr(self, name), least)
+        for name in ("steps", "eval_episodes", "log_every", "checkpoint_every"):
+            require_whole_number(name, getattr(self, name), 1)
+        if self.eval_every != AUTO:
+            require_whole_number("eval_every", self.eval_every, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Peek:
-    """What decides which other settings there are, and their defaults."""
+    """The arguments that decide which other settings there are, and their defaults."""
 
     env: str | None = None
     agent: str = "uadqn"
     preset: str | None = None
     env_kwargs: str = "{}"
+    posterior: str | None = None
+    explorer: str | None = None
+    risk: str | None = None
+    risk_aversion: float | None = None
     core: int | None = None
     attached: bool = False
 
 
+def prepared(args: Sequence[str]) -> list[str]:
+    """The arguments with `--thompson` of version 0.1 by its name of today, and help for `--resume` alone."""
+    found = [word for arg in args for word in (arg.split("=") if arg.startswith("--thompson=") else [arg])]
+    if "--thompson" in found:
+        where = found.index("--thompson")
+        lasts = "".join(found[where + 1 : where + 2])
+        accepted = f"{', '.join(THOMPSON_EXPLORERS)} (--explorer is its new name)"
+        require("--thompson", lasts, lasts in THOMPSON_EXPLORERS, accepted)
+        found[where : where + 2] = ["--explorer", THOMPSON_EXPLORERS[lasts]]
+    if "--resume" in found and {"--help", "-h"} & set(found):
+        return ["train", "--resume", "RUN", "--help"]
+    return found
+
+
 def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
     """The command, with the settings of the agent that the arguments name and its preset's values."""
-    if args[:1] == ["train"] and any(arg.startswith("--resume") for arg in args):
+    if any(arg.split("=")[0] == "--resume" for arg in args):
         return _resume_command
-    settings = _defaults(args) if args[:1] == ["train"] else settings_of("uadqn", "control", {})
+    settings = _default_settings(args)
 
     def command(what: Any, settings: Any) -> Callable[[], int]:
-        """Train an agent in an environment. The agent's settings depend on --agent, their defaults on --env.
-
-        To go on with a run that was stopped: surefoot train --resume RUN [--steps N]
+        """Train an agent in an environment.
 
         Args:
             what: What to train.
@@ -120,39 +140,43 @@ def _resume_command(
 
     Args:
         resume: The run's directory.
-        steps: Steps in all, to go on for longer than the run was meant to.
-        core: Keep to this core of the machine.
-        attached: Save and leave when standard input is closed.
+        steps: Steps in all, to go on for longer than was planned.
+        core: Run on this core of the machine only.
+        attached: Save and exit when standard input is closed.
     """
 
     def go_on() -> int:
-        import_from_here()
-        _settle(core, attached=attached)
+        import_from_working_directory()
+        _set_up_process(core, attached=attached)
         with warnings_as_lines():
             model.resume(resume, steps)
-        _say(resume)
+        _print_summary(resume)
         return OK
 
     return go_on
 
 
-def _defaults(args: Sequence[str]) -> AgentConfig:
-    import_from_here()
+def _default_settings(args: Sequence[str]) -> AgentConfig:
+    """The default settings of the agent, its posterior and its explorer in the environment that are named."""
+    import_from_working_directory()
     known = [arg for arg in args[1:] if arg not in {"--help", "-h"}]
-    with errors_as_one_line(args):
+    with errors_as_one_line([]):
         peek, _ = tyro.cli(_Peek, args=known, return_unknown_args=True, prog="surefoot train")
-    _settle(peek.core, attached=peek.attached)
-    if peek.agent not in AGENTS or (peek.preset is not None and peek.preset not in PRESETS):
-        return settings_of(peek.agent, peek.preset or "control", {})  # Raises, saying what is accepted.
-    preset = peek.preset
-    if preset is None and peek.env is not None:
-        place = resolve_env(peek.env, parameters_from(peek.env_kwargs))
-        preset = preset_for(place.gym.observation_space)
-        place.gym.close()
-    return settings_of(peek.agent, preset or "control", {})
+    _set_up_process(peek.core, attached=peek.attached)
+    if peek.risk is not None and peek.risk_aversion is not None:
+        raise UserError(f"--risk: got {peek.risk} and --risk-aversion {peek.risk_aversion}, accepted: one of them")
+    parts = {"posterior": peek.posterior, "explorer": peek.explorer}
+    given = {name: value for name, value in parts.items() if value is not None}
+    if peek.preset is not None or peek.env is None:
+        return resolve_settings(peek.agent, peek.preset or next(iter(PRESETS)), given)
+    resolve_settings(peek.agent, next(iter(PRESETS)), given)  # An unknown name is refused before the rest.
+    handle = resolve_env(peek.env, parse_env_kwargs(peek.env_kwargs))
+    preset = preset_for(handle.gym.observation_space)
+    handle.gym.close()
+    return resolve_settings(peek.agent, preset, given)
 
 
-def _settle(core: int | None, *, attached: bool) -> None:
+def _set_up_process(core: int | None, *, attached: bool) -> None:
     """Pin and attach this process, before JAX starts its threads."""
     if core is not None:
         pin_to(core)
@@ -160,41 +184,45 @@ def _settle(core: int | None, *, attached: bool) -> None:
         stop_if_parent_dies()
 
 
-def parameters_from(text: str) -> dict[str, Any]:
-    """Parameters of an environment from JSON."""
+def parse_env_kwargs(text: str) -> dict[str, Any]:
+    """Keyword arguments of an environment from JSON."""
     try:
         found = json.loads(text)
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise UserError(f"--env-kwargs: got {text}, accepted: a JSON object, such as '{{\"size\": 8}}'")
+        raise UserError(f"env_kwargs: got {text}, accepted: a JSON object, such as '{{\"size\": 8}}'")
     return found
 
 
-def import_from_here() -> None:
-    """A module in the present directory can be imported, as with `python -m`."""
+def import_from_working_directory() -> None:
+    """Make modules in the working directory importable, as `python -m` does."""
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
 
 
 def train(what: Train, settings: AgentConfig) -> int:
-    """Train, keep the run on disk, and say how it went."""
-    learner = model.MODELS[what.agent](
+    """Train, write the run to disk, and print how it went."""
+    given = asdict(settings)
+    if what.risk_aversion is not None:
+        given |= {"risk": None, "risk_aversion": what.risk_aversion}
+    trained = model.model_class(what.agent)(
         what.env,
         network=what.network,
+        optimiser=what.optimiser,
         preset=what.preset,
         normalise=what.normalise,
         seed=what.seed,
-        env_kwargs=parameters_from(what.env_kwargs),
+        env_kwargs=parse_env_kwargs(what.env_kwargs),
         driver=what.driver,
-        risk=what.risk,
-        **asdict(settings),
+        **given,
     )
-    out = what.out or new_directory(HOME, f"{_slug(what.env)}-{what.agent}-seed{what.seed}")
+    name = f"{_slug(what.env)}-{_slug(what.agent)}-seed{what.seed}"
+    out = what.out or new_directory(HOME, name)
     try:
         with warnings_as_lines():
-            learner.learn(
+            trained.learn(
                 what.steps,
                 out=out,
                 log_every=what.log_every,
@@ -205,25 +233,25 @@ def train(what: Train, settings: AgentConfig) -> int:
                 probe=what.probe,
             )
     finally:
-        _leave_nothing_empty(out)
-    _say(out)
+        _remove_if_empty(out)
+    _print_summary(out)
     return OK
 
 
-def _slug(env: str) -> str:
-    return env.rsplit(":", 1)[-1].replace("/", "-")
+def _slug(name: str) -> str:
+    return name.rsplit(":", 1)[-1].replace("/", "-")
 
 
-def _leave_nothing_empty(out: Path) -> None:
+def _remove_if_empty(out: Path) -> None:
     if out.is_dir() and not any(out.iterdir()):
         out.rmdir()
 
 
-def _say(out: Path) -> None:
+def _print_summary(out: Path) -> None:
     run = summary_of(out)
     words = [f"{run.step:,} steps"]
     if run.episode_return is not None:
-        words.append(f"mean return of the last episodes {run.episode_return:.4g}")
+        words.append(f"mean return of the latest episodes {run.episode_return:.4g}")
     if run.best is not None:
         words.append(f"best evaluation {run.best:.4g}")
     console = Console(highlight=False, soft_wrap=True)

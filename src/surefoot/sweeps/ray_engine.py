@@ -28,7 +28,7 @@ PATIENCE = 20.0
 """Seconds without an answer after which it is lost."""
 
 
-def carry_out_task(words: str, log: str) -> str:
+def run_task(words: str, log: str) -> str:
     """On a node of the cluster: the command as a process, pinned to a core that is free there.
 
     Returns its exit code. Whatever ends this task ends the process, in order.
@@ -132,7 +132,7 @@ class RayEngine:
         except Exception as error:
             flag = "--engine: got ray" if address is None else f"--address: got {address}"
             raise UserError(f"{flag}, {error_line(error)}") from error
-        self._task = self._ray.remote(num_cpus=1, max_retries=0)(carry_out_task)
+        self._task = self._ray.remote(num_cpus=1, max_retries=0)(run_task)
         self._cluster = Cluster(self._ray, most)
 
     @property

@@ -54,7 +54,7 @@ def path_of(home: Path, run: PlannedRun) -> Path:
     return home / RUNS / run.name
 
 
-def carry_out(
+def run_sweep(
     plan: Sequence[PlannedRun],
     home: Path,
     engine: Engine,

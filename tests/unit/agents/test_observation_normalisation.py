@@ -11,12 +11,12 @@ from surefoot.architectures import mlp_architecture
 from surefoot.types import Transition
 
 KEY = jax.random.key(0)
-NOTHING = Moments(jnp.zeros(()), jnp.zeros(3), jnp.zeros(3))
+EMPTY_ENDS = Moments(jnp.zeros(()), jnp.zeros(3), jnp.zeros(3))
 
 
 def test_moments_are_those_of_all_observations():
     seen = np.random.default_rng(0).normal([0, 100, -3], [1, 5, 0.1], (500, 3)).astype(np.float32)
-    moments = NOTHING
+    moments = EMPTY_ENDS
     for obs in seen:
         moments = include(moments, jnp.asarray(obs))
     assert moments.seen == 500
@@ -28,7 +28,7 @@ def test_moments_are_those_of_all_observations():
 
 
 def test_a_feature_that_never_changes_is_nought_and_a_wild_one_is_cut_off():
-    moments = include(include(NOTHING, jnp.array([5.0, 0, 0])), jnp.array([5.0, 1, 0]))
+    moments = include(include(EMPTY_ENDS, jnp.array([5.0, 0, 0])), jnp.array([5.0, 1, 0]))
     np.testing.assert_array_equal(scale(moments, jnp.array([5.0, 1e9, -1e9])), [0, 10, -10])
 
 

@@ -3,7 +3,7 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 
 from surefoot.agents import AGENTS
-from surefoot.agents.presets import PRESETS, preset_for, settings_of
+from surefoot.agents.presets import PRESETS, preset_for, resolve_settings
 from surefoot.errors import UserError
 
 
@@ -17,10 +17,10 @@ def test_observations_decide_the_preset():
 @pytest.mark.parametrize("name", list(AGENTS))
 @pytest.mark.parametrize("preset", list(PRESETS))
 def test_overrides_come_before_the_preset_and_the_preset_before_the_defaults(name, preset):
-    settings = settings_of(name, preset, {"discount": 0.5})
+    settings = resolve_settings(name, preset, {"discount": 0.5})
     assert settings.discount == 0.5
     assert settings.batch_size == PRESETS[preset].common.get("batch_size", AGENTS[name].config().batch_size)
-    assert settings_of(name, "minatar", {}) == AGENTS[name].config()
+    assert resolve_settings(name, "minatar", {}) == AGENTS[name].config()
 
 
 @pytest.mark.parametrize(
@@ -35,4 +35,4 @@ def test_overrides_come_before_the_preset_and_the_preset_before_the_defaults(nam
 )
 def test_a_wrong_name_is_refused_with_what_is_accepted(agent, preset, overrides, says):
     with pytest.raises(UserError, match=says):
-        settings_of(agent, preset, overrides)
+        resolve_settings(agent, preset, overrides)

@@ -8,7 +8,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import surefoot  # noqa: F401 (registers the environment)
-from surefoot.envs import windy_cliff
+from surefoot.envs import windy_cliff, windy_cliff_exact
 from surefoot.envs.windy_cliff import DOWN, LEFT, RIGHT, UP, Config
 from surefoot.errors import UserError
 
@@ -84,15 +84,15 @@ def test_table_of_observations_agrees_with_the_environment():
 
 
 def test_exact_returns_of_both_paths():
-    risky, safe = windy_cliff.exact_returns(RISKY), windy_cliff.exact_returns(SAFE)
+    risky, safe = windy_cliff_exact.exact_returns(RISKY), windy_cliff_exact.exact_returns(SAFE)
     assert risky.mean[0, 1, 0] == pytest.approx(4.863875)
     assert risky.sd[0, 1, 0] ** 2 == pytest.approx(7.854345, rel=1e-6)
     assert safe.mean[0, 1, 0] == 4
     assert safe.sd[0, 1, 0] == 0
-    assert windy_cliff.path_kind(RISKY) == "risky"
-    assert windy_cliff.path_kind(SAFE) == "safe"
-    assert windy_cliff.path_kind(np.full((15, 2, 5), UP)) == "none"
-    assert windy_cliff.path_kind(np.where(np.arange(5) == 1, DOWN, RISKY)) == "none"
+    assert windy_cliff_exact.path_kind(RISKY) == "risky"
+    assert windy_cliff_exact.path_kind(SAFE) == "safe"
+    assert windy_cliff_exact.path_kind(np.full((15, 2, 5), UP)) == "none"
+    assert windy_cliff_exact.path_kind(np.where(np.arange(5) == 1, DOWN, RISKY)) == "none"
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -117,7 +117,7 @@ def test_exact_returns_agree_with_simulation_for_any_plan_and_any_cliff(seed, di
         return gain
 
     gains = np.asarray(jax.jit(jax.vmap(play))(KEYS), float)
-    exact = windy_cliff.exact_returns(plan, config, discount)
+    exact = windy_cliff_exact.exact_returns(plan, config, discount)
     mean, sd = exact.mean[0, 2, 0], exact.sd[0, 2, 0]
     assert abs(gains.mean() - mean) < 4 * sd / np.sqrt(len(KEYS)) + 1e-4
     squares = (gains - mean) ** 2

@@ -3,7 +3,7 @@
 import pytest
 
 from surefoot import cli
-from surefoot.sweeps.runner import Phase, carry_out, path_of
+from surefoot.sweeps.runner import Phase, run_sweep, path_of
 
 
 class Ended:
@@ -36,7 +36,7 @@ def sweep(tmp_path, monkeypatch):
     monkeypatch.setattr("surefoot.sweeps.runner.PAUSE", 0)
 
     def run(plan):
-        ended = carry_out(plan, tmp_path / "sweep", InlineEngine())
+        ended = run_sweep(plan, tmp_path / "sweep", InlineEngine())
         assert {each.phase for each in ended} == {Phase.DONE}
         return {each.name: path_of(tmp_path / "sweep", each) for each in plan}
 

@@ -5,7 +5,7 @@ import pytest
 
 from surefoot import cli
 from surefoot.claims import Verdict
-from surefoot.envs import windy_cliff
+from surefoot.envs import windy_cliff, windy_cliff_exact
 from surefoot.experiments import cliff
 
 STEPS = np.arange(100, 10_001, 100)
@@ -97,7 +97,7 @@ def test_a_path_is_settled_from_the_first_look_after_which_it_never_leaves():
 @pytest.mark.parametrize("label", cliff.LABELS)
 def test_a_planned_run_has_the_experiments_settings_as_the_command_reads_them(label, preset):
     run = cliff.planned(cliff.Config(preset=preset), label, 3)
-    wanted = cliff.settings_of(label, preset, 4.0)
+    wanted = cliff.resolve_settings(label, preset, 4.0)
     arguments = ["train", *run.arguments(), "--steps", str(run.steps)]
     seen = []
     with pytest.MonkeyPatch.context() as patch:
@@ -109,18 +109,18 @@ def test_a_planned_run_has_the_experiments_settings_as_the_command_reads_them(la
 
 
 def test_presets_differ_where_the_paper_and_its_code_do():
-    paper, released = (cliff.settings_of(cliff.VARIANT_2, preset, 4.0) for preset in ("paper", "released"))
+    paper, released = (cliff.resolve_settings(cliff.VARIANT_2, preset, 4.0) for preset in ("paper", "released"))
     assert (paper.levels, paper.aleatoric, paper.prior_scale) == ("paper", "unbiased", "weights")
     assert (released.levels, released.aleatoric, released.prior_scale) == ("midpoints", "released", "all")
 
 
 def test_agents_differ_in_action_selection_only():
     neutral, one, two = (
-        cliff.settings_of(label, "paper", 4.0) for label in (cliff.NEUTRAL, cliff.VARIANT_1, cliff.VARIANT_2)
+        cliff.resolve_settings(label, "paper", 4.0) for label in (cliff.NEUTRAL, cliff.VARIANT_1, cliff.VARIANT_2)
     )
     assert (neutral.risk_aversion, one.risk_aversion, two.risk_aversion) == (0, 0.5, 0.5)
     assert (neutral.aleatoric, one.aleatoric, two.aleatoric) == ("unbiased", "biased", "unbiased")
-    assert neutral.learning_rate == cliff.settings_of(cliff.QR_DQN, "paper", 4.0).learning_rate
+    assert neutral.learning_rate == cliff.resolve_settings(cliff.QR_DQN, "paper", 4.0).learning_rate
 
 
 def projected_return(levels, quantiles=50):
@@ -140,7 +140,7 @@ def projected_return(levels, quantiles=50):
 
 def test_the_papers_levels_bias_bootstrapped_returns_and_midpoints_do_not():
     """Why risk aversion is weak with the paper's levels: 5.10 - 2.44 / 2 = 3.88 is hardly less than 4."""
-    exact = windy_cliff.exact_returns(cliff.RISKY)
+    exact = windy_cliff_exact.exact_returns(cliff.RISKY)
     mean, sd = projected_return(np.arange(1, 51) / 51)
     assert (mean, sd) == pytest.approx((5.10, 2.44), abs=0.01)
     mean, sd = projected_return((np.arange(50) + 0.5) / 50)

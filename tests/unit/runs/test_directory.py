@@ -87,7 +87,7 @@ def test_episodes_add_up(run):
     assert [row.length for row in rows] == [after - before for before, after in itertools.pairwise(ends)]
     assert read_metrics(run)[-1]["rollout/episodes"] == len(rows)
     last = rows[-100:]
-    mean = sum(row.gain for row in last) / len(last)
+    mean = sum(row.episode_return for row in last) / len(last)
     assert read_metrics(run)[-1]["rollout/ep_rew_mean"] == pytest.approx(mean)
 
 

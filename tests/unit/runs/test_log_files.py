@@ -15,7 +15,7 @@ def test_a_log_does_not_import_pytorch_where_it_is_installed(tmp_path: Path) -> 
     program = """
 import sys
 from pathlib import Path
-from surefoot.runs.log_files import Events
+from surefoot.runs.tensorboard import EventFile
 
 Events(Path(sys.argv[1])).close()
 assert "tensorboardX" in sys.modules and "torch" not in sys.modules, sys.modules.keys()

@@ -74,7 +74,7 @@ def test_no_steps_are_refused():
 
 def test_seeds_give_different_networks_and_streams(driver):
     one, other = (driver.init(jax.random.key(seed)) for seed in (0, 1))
-    assert not same(one.run.learner.params, other.run.learner.params)
+    assert not same(one.train.learner.params, other.train.learner.params)
     records = [advanced(driver, [60], seed)[1] for seed in (0, 1)]
     assert not np.array_equal(records[0].choice.action, records[1].choice.action)
 
@@ -82,31 +82,31 @@ def test_seeds_give_different_networks_and_streams(driver):
 def test_learning_begins_when_it_should_and_not_before(driver):
     before, state = driver.init(jax.random.key(0)), driver.init(jax.random.key(0))
     state, _, _ = driver.advance(state, 40)
-    assert same(state.run.learner.params, before.run.learner.params)
+    assert same(state.train.learner.params, before.train.learner.params)
     state, _, _ = driver.advance(state, 1)
-    assert not same(state.run.learner.params, before.run.learner.params)
+    assert not same(state.train.learner.params, before.train.learner.params)
 
 
 def test_targets_are_renewed_every_period_of_learning_only():
     driver = driver_of("qrdqn")
     start, _ = advanced(driver, [49])
-    assert same(start.run.learner.target, driver.init(jax.random.key(0)).run.learner.target)
+    assert same(start.train.learner.target, driver.init(jax.random.key(0)).train.learner.target)
     renewed, _ = advanced(driver, [50])
-    assert same(renewed.run.learner.target, renewed.run.learner.params)
+    assert same(renewed.train.learner.target, renewed.train.learner.params)
     later, _ = advanced(driver, [74])
-    assert same(later.run.learner.target, renewed.run.learner.target)
-    assert not same(later.run.learner.target, later.run.learner.params)
+    assert same(later.train.learner.target, renewed.train.learner.target)
+    assert not same(later.train.learner.target, later.train.learner.params)
 
 
 def test_replay_holds_what_the_records_say(driver):
     state, record = advanced(driver, [55])
-    storage = jax.tree.map(np.asarray, state.run.replay.storage)
+    storage = jax.tree.map(np.asarray, state.train.replay.storage)
     np.testing.assert_array_equal(storage.action[:55], record.choice.action)
     np.testing.assert_array_equal(storage.reward[:55], record.reward)
-    np.testing.assert_array_equal(storage.terminated[:55], record.over)
-    goes_on = ~record.over[:54]
+    np.testing.assert_array_equal(storage.terminated[:55], record.done)
+    goes_on = ~record.done[:54]
     np.testing.assert_array_equal(storage.next_obs[:54][goes_on], storage.obs[1:55][goes_on])
-    first = np.asarray(driver.init(jax.random.key(0)).run.obs)
+    first = np.asarray(driver.init(jax.random.key(0)).train.obs)
     assert np.all(storage.obs[1:55][~goes_on] == first)
 
 
@@ -115,18 +115,18 @@ def test_records_add_up_the_rewards_of_each_episode(driver):
     gain, length = 0.0, 0
     for i in range(150):
         gain, length = gain + record.reward[i], length + 1
-        assert record.gain[i] == pytest.approx(gain)
+        assert record.episode_return[i] == pytest.approx(gain)
         assert record.length[i] == length
-        if record.over[i]:
+        if record.done[i]:
             gain, length = 0.0, 0
-    assert np.any(record.over)
+    assert np.any(record.done)
 
 
 def test_falls_are_counted_in_the_records(driver):
     _, record = advanced(driver, [150])
     np.testing.assert_array_equal(record.info["fell"], record.info["fall_cause"] > 0)
     assert np.any(record.info["fell"])
-    assert np.all(record.over[record.info["fell"]])
+    assert np.all(record.done[record.info["fell"]])
 
 
 def endless():
@@ -148,8 +148,8 @@ def test_time_limit_still_bootstraps():
     """Worth 1 / (1 - discount) = 2, though no episode pays more than 2 rewards at once."""
     driver = driver_of("dqn", environment=endless(), discount=0.5, learning_rate=1e-2, replay_capacity=500)
     state, record, _ = driver.advance(driver.init(jax.random.key(0)), 1_500)
-    np.testing.assert_array_equal(record.over, np.arange(1_500) % 2 == 1)
-    np.testing.assert_allclose(state.run.learner.params(jnp.ones(1)), 2, atol=0.1)
+    np.testing.assert_array_equal(record.done, np.arange(1_500) % 2 == 1)
+    np.testing.assert_allclose(state.train.learner.params(jnp.ones(1)), 2, atol=0.1)
 
 
 @pytest.mark.parametrize("name", list(AGENTS))
@@ -162,7 +162,7 @@ def test_many_runs_in_one_program_agree_with_single_runs(name):
             alone, record, _ = single.advance(single.init(seed), 500)
             np.testing.assert_array_equal(records.choice.action[i], record.choice.action)
             for one, stacked in zip(
-                leaves(alone.run.learner.params), leaves(together.run.learner.params), strict=True
+                leaves(alone.train.learner.params), leaves(together.train.learner.params), strict=True
             ):
                 assert one.dtype == np.float64
                 np.testing.assert_allclose(stacked[i], one, atol=1e-8, rtol=1e-8)

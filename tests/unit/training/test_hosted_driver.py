@@ -65,17 +65,17 @@ def test_time_limit_still_bootstraps():
     """Worth 1 / (1 - discount) = 2, though no episode pays more than 2 rewards at once."""
     driver = driver_of(Corridor(), discount=0.5, learning_rate=1e-2, replay_capacity=500)
     state, record, _ = driver.advance(driver.init(KEY), 1_500)
-    np.testing.assert_array_equal(record.over, np.arange(1_500) % 2 == 1)
+    np.testing.assert_array_equal(record.done, np.arange(1_500) % 2 == 1)
     assert not np.any(record.terminated)
-    np.testing.assert_allclose(state.run.learner.params(jnp.ones(1)), 2, atol=0.1)
+    np.testing.assert_allclose(state.train.learner.params(jnp.ones(1)), 2, atol=0.1)
 
 
 def test_termination_does_not():
     driver = driver_of(Corridor(terminates=True), discount=0.5, learning_rate=1e-2, replay_capacity=500)
     state, record, _ = driver.advance(driver.init(KEY), 1_500)
-    np.testing.assert_array_equal(record.terminated, record.over)
+    np.testing.assert_array_equal(record.terminated, record.done)
     # Both places look alike: of 1 and 1.5, and the second worth 1, the mean.
-    value = np.asarray(state.run.learner.params(jnp.ones(1)))
+    value = np.asarray(state.train.learner.params(jnp.ones(1)))
     np.testing.assert_allclose(value, 4 / 3, atol=0.15)
 
 
@@ -100,12 +100,12 @@ def test_a_fault_ends_the_run_before_that_step_and_nothing_bad_is_kept(fails_at)
     state, record, fault = driver.advance(driver.init(KEY), 150)
     assert "corridor, episode" in str(fault)
     assert "NaN" in str(fault)
-    assert len(record.reward) == int(state.run.step) == int(state.run.replay.added) == fails_at - 1
-    assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(state.run.replay.storage))
+    assert len(record.reward) == int(state.train.step) == int(state.train.replay.added) == fails_at - 1
+    assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(state.train.replay.storage))
     # Begun again, it goes on.
     state, record, fault = driver.advance(driver.restart(state), 20)
     assert fault is None
-    assert int(state.run.step) == fails_at + 19
+    assert int(state.train.step) == fails_at + 19
 
 
 @pytest.mark.parametrize("name", list(AGENTS))
@@ -116,7 +116,7 @@ def test_a_run_cut_in_any_way_ends_the_same(name):
         state = driver.init(KEY)
         for piece in pieces:
             state = driver.advance(state, piece).state
-        ends.append((state.run.learner, state.run.replay, state.playing))
+        ends.append((state.train.learner, state.train.replay, state.playing))
     assert same(ends[0], ends[1])
     assert same(ends[0], ends[2])
 
@@ -125,7 +125,7 @@ def test_a_stop_is_heeded_after_the_step_under_way():
     driver = driver_of(Corridor())
     answers = iter([False] * 12 + [True])
     state, record, fault = driver.advance(driver.init(KEY), 100, lambda: next(answers))
-    assert (len(record.reward), int(state.run.step), fault) == (13, 13, None)
+    assert (len(record.reward), int(state.train.step), fault) == (13, 13, None)
 
 
 def test_an_episode_is_played_again_to_where_it_was():
@@ -136,8 +136,8 @@ def test_an_episode_is_played_again_to_where_it_was():
     halfway, _, _ = again.advance(again.init(KEY), 57)
     third = driver_of(make_env("CartPole-v1"))
     resumed, _, _ = third.advance(third.reopen(halfway), 30)
-    assert same(whole.run.learner, resumed.run.learner)
-    assert same(whole.run.obs, resumed.run.obs)
+    assert same(whole.train.learner, resumed.train.learner)
+    assert same(whole.train.obs, resumed.train.obs)
 
 
 class Unseeded(Corridor):
@@ -156,7 +156,7 @@ def test_an_episode_that_comes_out_otherwise_is_reported_and_a_new_one_begins():
         state = driver.reopen(state)
     assert state.playing.number == number + 1
     assert state.playing.actions == []
-    assert int(state.run.episode.length) == 0
+    assert int(state.train.episode.length) == 0
 
 
 def test_no_two_streams_share_their_seeds():
