@@ -1,6 +1,6 @@
-"""Fail where source code could run data: pickle, eval, exec, unsafe YAML.
+"""Check that source code never executes data: no pickle, eval, exec or unsafe YAML.
 
-python tools/unsafe_calls.py DIRECTORY ...
+Usage: python tools/unsafe_calls.py DIRECTORY ...
 """
 
 import ast
@@ -25,38 +25,41 @@ FORBIDDEN_NAMES = {
 
 
 def unsafe_calls(source: str) -> Iterator[tuple[int, str]]:
-    """Line and reason of every forbidden construct, by the syntax tree, so that text does not count."""
+    """Line and description of every forbidden construct.
+
+    They are found in the syntax tree, so that comments and strings do not count.
+    """
     tree = ast.parse(source)
     imports = [alias for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
     modules = {alias.asname or alias.name: alias.name for alias in imports}
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
-                found = [_imported(name.name) for name in names]
+                reasons = [_forbidden_module(name.name) for name in names]
             case ast.ImportFrom(module=str(module), names=names, level=0):
-                found = [_imported(module), *(_named(module, name.name) for name in names)]
+                reasons = [_forbidden_module(module), *(_forbidden_name(module, name.name) for name in names)]
             case ast.Attribute(value=ast.Name(id=name), attr=attribute):
-                found = [_named(modules.get(name, ""), attribute)]
+                reasons = [_forbidden_name(modules.get(name, ""), attribute)]
             case ast.Call(func=ast.Name(id=name)):
-                found = [_named("builtins", name)]
+                reasons = [_forbidden_name("builtins", name)]
             case ast.keyword(arg="allow_pickle", value=ast.Constant(value=True)):
-                found = ["allows pickle"]
+                reasons = ["allows pickle"]
             case _:
                 continue
-        yield from ((node.lineno, reason) for reason in found if reason)
+        yield from ((node.lineno, reason) for reason in reasons if reason)
 
 
-def _imported(module: str) -> str | None:
+def _forbidden_module(module: str) -> str | None:
     root = module.split(".")[0]
     return f"imports {root}" if root in FORBIDDEN_MODULES else None
 
 
-def _named(module: str, name: str) -> str | None:
+def _forbidden_name(module: str, name: str) -> str | None:
     return f"uses {module}.{name}" if name in FORBIDDEN_NAMES.get(module, ()) else None
 
 
 def main(directories: list[str]) -> int:
-    """Print what is found; 1 if anything is."""
+    """Print every forbidden construct in the directories; returns the exit code, 1 if there is any."""
     found = [
         f"{path}:{line}: {reason}"
         for directory in directories

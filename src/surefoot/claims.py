@@ -1,4 +1,4 @@
-"""A claim of the paper, what was measured, and a verdict that follows from the two alone."""
+"""Claims of the paper, with what was measured and the verdict that follows."""
 
 import math
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from surefoot.types import Interval
 
 
 class Verdict(StrEnum):
-    """What the measurement says of the claim."""
+    """Whether a claim holds, by what was measured."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -18,33 +18,33 @@ class Verdict(StrEnum):
 
 
 class Criterion(NamedTuple):
-    """When a claim holds, in words and as a function of the interval that was measured."""
+    """The condition for a claim to hold, as text and as a function of the measured interval."""
 
     text: str
-    judge: Callable[[Interval], Verdict]
+    verdict_of: Callable[[Interval], Verdict]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """One checkable sentence of the paper, beside what was measured."""
+    """One checkable sentence of the paper, and what was measured."""
 
     name: str
-    """What was measured, in a few words."""
+    """What was measured, in short."""
     paper: str
     """The sentence of the paper."""
     measured: float
     interval: Interval | None
-    """Where the true value lies, or None where repetitions were too few to say."""
+    """Confidence interval of the measurement; None if there were too few repetitions for one."""
     criterion: str
-    """When the claim holds."""
+    """The condition for the claim to hold."""
     verdict: Verdict
 
     def undecided(self) -> "Claim":
-        """The same measurement, from which nothing can be concluded."""
+        """The claim with the verdict that nothing can be concluded from its measurement."""
         return replace(self, verdict=Verdict.UNDECIDED)
 
     def as_json(self) -> dict[str, Any]:
-        """The claim as `summary.json` holds it; a number that is not finite becomes null."""
+        """The claim as `summary.json` contains it; a number that is not finite becomes null."""
         fields = asdict(self)
         fields["measured"] = _finite(self.measured)
         if self.interval is not None:
@@ -60,7 +60,7 @@ def claim(
     interval: Interval | None,
     criterion: Criterion,
 ) -> Claim:
-    """Judge a measurement. Without an interval, or with NaN in it, nothing can be decided."""
+    """A claim with its verdict, which is undecided without an interval or with NaN in it."""
     decidable = interval is not None and not any(math.isnan(end) for end in interval)
     return Claim(
         name=name,
@@ -68,54 +68,54 @@ def claim(
         measured=measured,
         interval=interval,
         criterion=criterion.text,
-        verdict=criterion.judge(interval) if decidable and interval else Verdict.UNDECIDED,
+        verdict=criterion.verdict_of(interval) if decidable and interval else Verdict.UNDECIDED,
     )
 
 
 def between(low: float, high: float) -> Criterion:
-    """Holds when the whole interval lies in [low, high], fails when none of it does."""
+    """A claim holds if all of its interval lies in [low, high], and fails if none of it does."""
 
-    def judge(interval: Interval) -> Verdict:
+    def verdict_of(interval: Interval) -> Verdict:
         if low <= interval[0] and interval[1] <= high:
             return Verdict.HOLDS
         if interval[1] < low or high < interval[0]:
             return Verdict.FAILS
         return Verdict.UNDECIDED
 
-    return Criterion(f"{low:.3g} to {high:.3g}", judge)
+    return Criterion(f"{low:.3g} to {high:.3g}", verdict_of)
 
 
 def above(bound: float) -> Criterion:
-    """Holds when the whole interval lies above the bound; one that touches it decides nothing."""
+    """A claim holds if its interval lies above the bound, and fails if it lies below."""
 
-    def judge(interval: Interval) -> Verdict:
+    def verdict_of(interval: Interval) -> Verdict:
         if interval[0] > bound:
             return Verdict.HOLDS
         return Verdict.FAILS if interval[1] < bound else Verdict.UNDECIDED
 
-    return Criterion(f"> {bound:g}", judge)
+    return Criterion(f"> {bound:g}", verdict_of)
 
 
 def below(bound: float) -> Criterion:
-    """Holds when the whole interval lies below the bound; one that touches it decides nothing."""
+    """A claim holds if its interval lies below the bound, and fails if it lies above."""
     mirrored = above(-bound)
-    return Criterion(f"< {bound:g}", lambda interval: mirrored.judge((-interval[1], -interval[0])))
+    return Criterion(f"< {bound:g}", lambda interval: mirrored.verdict_of((-interval[1], -interval[0])))
 
 
 def recovers(truth: float, precision: float) -> Criterion:
-    """Holds when the interval contains the truth and reaches no further than the precision from its middle.
+    """A claim holds if its interval is narrow and contains the exact value, and fails if it excludes it.
 
-    Without the second condition a vague measurement would confirm anything.
+    Narrow means at most `precision` to either side: otherwise a vague measurement would confirm anything.
     """
 
-    def judge(interval: Interval) -> Verdict:
+    def verdict_of(interval: Interval) -> Verdict:
         if not interval[0] <= truth <= interval[1]:
             return Verdict.FAILS
         if interval[1] - interval[0] > 2 * precision:
             return Verdict.UNDECIDED
         return Verdict.HOLDS
 
-    return Criterion(f"{truth:.3g} in it, ± {precision:.2g}", judge)
+    return Criterion(f"{truth:.3g} in it, ± {precision:.2g}", verdict_of)
 
 
 def _finite(number: float) -> float | None:

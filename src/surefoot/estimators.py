@@ -1,8 +1,8 @@
-"""The paper's mathematics: how much of an uncertainty is epistemic, how much aleatoric.
+"""The paper's estimators of epistemic and aleatoric uncertainty.
 
 Every function takes arrays of any library that follows the array API standard (NumPy, JAX, PyTorch, ...)
-and returns the same kind. Quantiles lie on the last axis, posterior draws on the first. Results are
-variances in squared units of return; estimates are unbiased and so may be negative.
+and returns arrays of the same library. Quantiles are on the last axis, draws from the posterior on the first.
+Results are variances, in squared units of return; estimates are unbiased, so they may be negative.
 """
 
 from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
@@ -17,7 +17,7 @@ Variance: TypeAlias = Annotated[ArrayT, "[...]"]
 
 
 class Variances(NamedTuple):
-    """Both parts of the total variance, and their sum."""
+    """The epistemic and the aleatoric variance, and their sum, the total variance."""
 
     epistemic: Any
     aleatoric: Any
@@ -27,7 +27,7 @@ class Variances(NamedTuple):
 def epistemic_variance(y_a: Quantiles[ArrayT], y_b: Quantiles[ArrayT]) -> Variance[ArrayT]:
     """Half the mean squared difference of two posterior draws (eq. 7, Proposition 2.3).
 
-    Departure: the paper prints the square outside the mean; its proof, and we, have it inside.
+    Departure: the paper prints the square outside the mean; here it is inside, as in the paper's proof.
     """
     xp, a, b = _two_draws(y_a, y_b)
     return xp.mean((a - b) ** 2, axis=-1) / 2
@@ -36,7 +36,7 @@ def epistemic_variance(y_a: Quantiles[ArrayT], y_b: Quantiles[ArrayT]) -> Varian
 def aleatoric_variance(y_a: Quantiles[ArrayT], y_b: Quantiles[ArrayT]) -> Variance[ArrayT]:
     """Covariance over quantiles of two posterior draws (eq. 7, Proposition 2.3).
 
-    Unbiased, so it may be negative; clipping is the reader's business.
+    It is unbiased, so it may be negative; it is not clipped here.
     """
     xp, a, b = _two_draws(y_a, y_b)
     return xp.mean(_centred(xp, a) * _centred(xp, b), axis=-1)
@@ -55,9 +55,9 @@ def quantile_variance(y: Quantiles[ArrayT]) -> Variance[ArrayT]:
 def decompose(draws: Draws[ArrayT]) -> Variances:
     """Unbiased epistemic, aleatoric and total variance from any K >= 2 posterior draws.
 
-    With K = 2 these are eq. 7. With more, the epistemic variance is the sample variance over draws,
-    and the aleatoric variance is the mean of eq. 7's covariance over all pairs of draws, written as
-    the variance of the mean quantiles less what the K draws' own scatter adds to it.
+    With K = 2 these are eq. 7. With more, the epistemic variance is the sample variance over draws, and the
+    aleatoric variance is the mean of eq. 7's covariance over all pairs of draws. It is computed as the
+    variance of the mean quantiles less the part of it that comes from the scatter of the K draws.
     """
     xp, values = _several_draws("draws", draws)
     count = values.shape[0]
@@ -65,7 +65,7 @@ def decompose(draws: Draws[ArrayT]) -> Variances:
         y_a, y_b = values[0, ...], values[1, ...]
         epistemic, aleatoric = epistemic_variance(y_a, y_b), aleatoric_variance(y_a, y_b)
         return Variances(epistemic, aleatoric, epistemic + aleatoric)
-    # Centred first: a draw's level must not swamp the spread of its quantiles.
+    # Centred first: rounding errors of a draw's level must not exceed the spread of its quantiles.
     level = xp.mean(values, axis=-1, keepdims=True)
     centred = values - level
     mean = xp.mean(centred, axis=0, keepdims=True)
@@ -76,22 +76,22 @@ def decompose(draws: Draws[ArrayT]) -> Variances:
 
 
 def posterior_epistemic_variance(posterior: Draws[ArrayT]) -> Variance[ArrayT]:
-    """Mean over quantiles of their variance over the posterior (eq. 4), exact.
+    """Exact epistemic variance: the mean over quantiles of their variance over the posterior (eq. 4).
 
-    The first axis holds the whole posterior: equally likely networks, not a sample of them.
+    The first axis is the whole posterior: all its networks, equally likely, not a sample of them.
     """
     xp, values = _several_draws("posterior", posterior)
     return xp.mean(xp.var(values, axis=0), axis=-1)
 
 
 def posterior_aleatoric_variance(posterior: Draws[ArrayT]) -> Variance[ArrayT]:
-    """Variance over quantiles of their mean over the posterior (eq. 5), exact."""
+    """Exact aleatoric variance: the variance over quantiles of their mean over the posterior (eq. 5)."""
     xp, values = _several_draws("posterior", posterior)
     return xp.var(xp.mean(values, axis=0), axis=-1)
 
 
 def posterior_total_variance(posterior: Draws[ArrayT]) -> Variance[ArrayT]:
-    """Variance over posterior and quantiles together (left side of eq. 6), exact."""
+    """Exact total variance: the variance over both posterior and quantiles (left side of eq. 6)."""
     xp, values = _several_draws("posterior", posterior)
     return xp.var(values, axis=(0, -1))
 
@@ -101,7 +101,7 @@ def _centred(xp: Any, values: Any) -> Any:
 
 
 def _floating(name: str, array: Any) -> tuple[Any, Any]:
-    """The array's namespace, and the array in floating point: unsigned differences would wrap."""
+    """The array's namespace, and the array in floating point: differences of unsigned integers would wrap."""
     xp = array_api_compat.array_namespace(array)
     if xp.isdtype(array.dtype, "complex floating"):
         raise ValueError(f"{name}: quantiles are real numbers, got dtype {array.dtype}")

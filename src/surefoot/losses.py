@@ -1,4 +1,4 @@
-"""What training minimises: the likelihood of the paper, its quantile loss, and the pull of the prior."""
+"""Loss functions: the paper's quantile loss, the likelihood behind it, the Huber loss, the anchor penalty."""
 
 from functools import partial
 from typing import Any
@@ -12,12 +12,12 @@ from surefoot.types import Scalar
 
 
 def quantile_levels(count: int) -> Float[Array, "N"]:
-    """Levels i / (N + 1) for i = 1 ... N (section 1 of the paper)."""
+    """The quantile levels of the paper: i / (N + 1) for i = 1 ... N (section 1)."""
     return jnp.arange(1, count + 1, dtype=float) / (count + 1)
 
 
 def midpoint_levels(count: int) -> Float[Array, "N"]:
-    """Levels (i - 1/2) / N: those of the released code and of QR-DQN."""
+    """The quantile levels of QR-DQN and of the paper's released code: (i - 1/2) / N for i = 1 ... N."""
     return (jnp.arange(1, count + 1, dtype=float) - 0.5) / count
 
 
@@ -25,17 +25,17 @@ LEVELS = {"paper": quantile_levels, "midpoints": midpoint_levels}
 
 
 def pinball(error: Float[Array, "*shape"], level: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """rho_tau(u) = u (tau - 1[u < 0]), element by element (eq. 1)."""
+    """Pinball loss rho_tau(u) = u (tau - 1[u < 0]), element by element (eq. 1)."""
     return error * jnp.where(error < 0, level - 1, level)
 
 
 def quantile_huber(
     error: Float[Array, "*shape"], level: Float[Array, "*shape"], kappa: float
 ) -> Float[Array, "*shape"]:
-    """|tau - 1[u < 0]| H_kappa(u) / kappa, element by element; the pinball loss when kappa is 0.
+    """Quantile Huber loss |tau - 1[u < 0]| H_kappa(u) / kappa, element by element.
 
-    H_kappa is Huber's loss: quadratic up to kappa, linear beyond. Dividing by kappa lets it tend to
-    the pinball loss as kappa shrinks.
+    H_kappa is the Huber loss: quadratic up to kappa, linear beyond. The division by kappa makes it tend to
+    the pinball loss as kappa tends to 0; with kappa = 0 it is the pinball loss.
     """
     if kappa == 0:
         return pinball(error, level)
@@ -50,11 +50,11 @@ def quantile_loss(
     levels: Float[Array, "N"],
     kappa: float = 0.0,
 ) -> Float[Array, "*batch"]:
-    """Sum over quantiles of the mean loss over target samples (eq. 1; kappa = 0 is the paper).
+    """Quantile loss: the sum over quantiles of the mean over target samples (eq. 1; the paper has kappa = 0).
 
-    The gradient is written by hand: for kappa = 0 it needs only how many targets lie below each
-    quantile, and where the value itself is not used the compiler drops its computation altogether.
-    `levels` are constants.
+    The gradient is written by hand: for kappa = 0 it needs only the number of targets below each quantile,
+    and the compiler drops the computation of the loss itself where only the gradient is used. `levels` are
+    constants: no gradient flows to them.
     """
     if kappa < 0:
         raise ValueError(f"kappa: got {kappa}, accepted: numbers from 0")
@@ -83,10 +83,10 @@ def _quantile_loss_backward(kappa: float, residuals: Any, cotangent: Any) -> Any
     scale = cotangent[..., None] / count
     if kappa == 0:
         below = targets[..., None, :] < quantiles[..., :, None]  # [..., N, M]
-        # Counted in whole numbers: sums of floats XLA takes apart into several passes, to round less.
+        # Counted in whole numbers: XLA computes a sum of floats in several passes, to round less.
         to_quantiles = below.sum(axis=-1, dtype=jnp.int32).astype(levels.dtype) - count * levels
-        passed = below.sum(axis=-2, dtype=jnp.int32).astype(levels.dtype)
-        to_targets = levels.sum(axis=-1, keepdims=True) - passed
+        quantiles_above = below.sum(axis=-2, dtype=jnp.int32).astype(levels.dtype)
+        to_targets = levels.sum(axis=-1, keepdims=True) - quantiles_above
     else:
         errors = targets[..., None, :] - quantiles[..., :, None]  # [..., N, M]
         level = jnp.broadcast_to(levels[..., None], errors.shape)
@@ -100,7 +100,7 @@ _quantile_loss.defvjp(_quantile_loss_forward, _quantile_loss_backward)
 
 
 def huber(error: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """Quadratic up to 1, linear beyond, element by element: the loss of DQN."""
+    """Huber loss, element by element: quadratic up to 1, linear beyond (the loss of DQN)."""
     size = jnp.abs(error)
     return jnp.where(size <= 1, error**2 / 2, size - 0.5)
 
@@ -108,18 +108,18 @@ def huber(error: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
 def bellman_target(
     reward: Float[Array, "*batch"],
     terminated: Bool[Array, "*batch"],
-    following: Float[Array, "*batch N"],
+    next_returns: Float[Array, "*batch N"],
     discount: float,
 ) -> Float[Array, "*batch N"]:
-    """R + gamma z' for each sample z' of what follows; r alone where the task ended."""
-    kept = discount * jnp.where(terminated, 0.0, 1.0)
-    return jax.lax.stop_gradient(reward[..., None] + kept[..., None] * following)
+    """Bellman targets r + gamma z', for each sample z' of the next state's return; r where terminated."""
+    bootstrap = discount * jnp.where(terminated, 0.0, 1.0)
+    return jax.lax.stop_gradient(reward[..., None] + bootstrap[..., None] * next_returns)
 
 
 def log_likelihood_of_quantile(
     samples: Float[Array, "K"], value: Scalar, level: Scalar, scale: float
 ) -> Scalar:
-    """Log P(D | theta) of one quantile: samples follow an asymmetric Laplace law (eq. 2).
+    """Log-likelihood log P(D | theta) of one quantile: samples follow an asymmetric Laplace law (eq. 2).
 
     `scale` is the paper's sigma_D.
     """
@@ -135,33 +135,33 @@ def log_likelihood(
     levels: Float[Array, "N"],
     scale: float,
 ) -> Scalar:
-    """Log P(D | theta) of N quantiles together: the sum of eq. 2 over them (eq. 3).
+    """Log-likelihood log P(D | theta) of N quantiles: the sum of eq. 2 over them (eq. 3).
 
-    It equals a constant less K / scale times eq. 1, so what minimises the quantile loss maximises it.
+    It equals a constant less K / scale times eq. 1, so the quantiles that minimise the loss maximise it.
     """
-    of_each = jax.vmap(log_likelihood_of_quantile, in_axes=(None, 0, 0, None))
-    return of_each(samples, quantiles, levels, scale).sum()
+    per_quantile = jax.vmap(log_likelihood_of_quantile, in_axes=(None, 0, 0, None))
+    return per_quantile(samples, quantiles, levels, scale).sum()
 
 
 def anchor_weight(
     *, prior_scale: Scalar | float, noise_scale: float, data_count: Scalar | float
 ) -> Scalar | float:
-    """How strongly an anchor pulls, against a loss that is a mean over the data.
+    """Weight of the anchor penalty when it is added to a loss that is a mean over n data.
 
-    noise_scale^2 / (prior_scale^2 n): little data or a narrow prior pulls hard.
-    Departure: the MAP of eq. 3 under a normal prior has sigma_D / (2 prior_scale^2 n); the released
-    form, without the factor 2, is the exact MAP for squared errors of normal noise.
+    It is noise_scale^2 / (prior_scale^2 n): large with little data or a narrow prior.
+    Departure: the MAP of eq. 3 under a normal prior has sigma_D / (2 prior_scale^2 n); this form, which the
+    released code has, is the exact MAP for squared errors of normal noise.
     """
     return noise_scale**2 / (prior_scale**2 * data_count)
 
 
 def anchor_penalty(params: PyTree, anchors: PyTree, weights: PyTree) -> Scalar:
-    """Weighted squared distance of a network from its anchor (randomised MAP sampling).
+    """Weighted squared distance of a network's parameters from its anchors (randomised MAP sampling).
 
-    `weights` is one number, or a tree like `params` with one number per array.
+    `weights` is one number, or a pytree like `params` with one number per array.
     """
     trained = eqx.filter(params, eqx.is_inexact_array)
     if jax.tree.structure(weights) == jax.tree.structure(0.0):
         weights = jax.tree.map(lambda _: weights, trained)
-    pulls = jax.tree.map(lambda p, a, w: w * jnp.sum((p - a) ** 2), trained, anchors, weights)
-    return jnp.sum(jnp.stack(jax.tree.leaves(pulls)))
+    penalties = jax.tree.map(lambda p, a, w: w * jnp.sum((p - a) ** 2), trained, anchors, weights)
+    return jnp.sum(jnp.stack(jax.tree.leaves(penalties)))

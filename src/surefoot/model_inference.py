@@ -6,8 +6,7 @@ from typing import Any
 
 from surefoot.envs.resolve import EnvHandle, EnvLike, clone_env, resolve_env
 from surefoot.errors import UserError, require_whole_number
-from surefoot.model_spec import ModelSpec, NetworkLike, agent_of
-from surefoot.optimisers import OptimiserLike
+from surefoot.model_spec import ModelSpec, agent_of
 from surefoot.risk import NamedRiskMeasure, risk_from
 from surefoot.runs.live_run import LiveRun
 from surefoot.text import single_line
@@ -29,7 +28,7 @@ class ModelInference:
     """The part of a model that answers: it needs parameters, but no training."""
 
     def _set_up(
-        self, spec: ModelSpec, network: NetworkLike, optimiser: OptimiserLike, env: EnvHandle | None
+        self, spec: ModelSpec, network: Any, optimiser: Any, env: EnvHandle | None
     ) -> None:
         self.spec = spec
         self.settings = spec.settings

@@ -81,11 +81,11 @@ def resolve_spec(
     observation_space: ObservationSpace,
     action_space: Discrete,
     *,
-    network: NetworkLike = None,
-    optimiser: OptimiserLike = None,
+    network: Any = None,
+    optimiser: Any = None,
     preset: str | None = None,
     settings: Mapping[str, Any],
-    normalise: bool = False,
+    normalise: Any = False,
     seed: Any = 0,
     **rest: Any,
 ) -> ModelSpec:
@@ -109,7 +109,7 @@ def resolve_spec(
     )
 
 
-def agent_of(spec: ModelSpec, network: NetworkLike = None, optimiser: OptimiserLike = None) -> Agent:
+def agent_of(spec: ModelSpec, network: Any = None, optimiser: Any = None) -> Agent:
     """The agent that a specification describes; objects that only a user can make must be given."""
     space = spec.observation_space
     if spec.normalise and (isinstance(space, Discrete) or image_shape(space)):
@@ -148,8 +148,8 @@ def _make_agent(
     name: str,
     settings: AgentConfig,
     space: _SpaceKey,
-    network: NetworkLike,
-    optimiser: OptimiserLike,
+    network: Any,
+    optimiser: Any,
     actions: int,
     *,
     normalised: bool,

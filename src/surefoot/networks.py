@@ -1,6 +1,6 @@
-"""Networks: one example in, outputs of any shape out; batches through `jax.vmap`.
+"""Networks: Equinox modules from one example to outputs of any shape; `jax.vmap` makes batches of them.
 
-Dense weights are stored [out, in], and the convolution is a product with image patches: on CPU both
+Dense weights are stored [out, in], and the convolution is a matrix product with image patches: on CPU both
 are several times faster than the alternatives.
 """
 
@@ -18,24 +18,24 @@ Activation = Callable[[Float[Array, "*shape"]], Float[Array, "*shape"]]
 
 
 class Dense(eqx.Module):
-    """An affine map. `bias` is None where the layer has none."""
+    """A dense (affine) layer; `bias` is None if it has none."""
 
     weight: Float[Array, "out in"]
     bias: Float[Array, "out"] | None
 
     def __call__(self, x: Float[Array, "*batch in"]) -> Float[Array, "*batch out"]:
-        """Apply to the last axis."""
-        # Not `x @ weight.T`: for a single example XLA on CPU would write out the transpose first.
+        """Apply the layer to the last axis."""
+        # Not `x @ weight.T`: for a single example, XLA on CPU would compute the transpose first.
         y = jax.lax.dot_general(x, self.weight, (((x.ndim - 1,), (1,)), ((), ())))
         return y if self.bias is None else y + jnp.broadcast_to(self.bias, y.shape)
 
 
 MakeLayer = Callable[[RandomKey, int, int], Dense]
-"""Draws a layer from a key, its number of inputs and its number of outputs."""
+"""A function that draws a layer from a key, its number of inputs and its number of outputs."""
 
 
 def orthogonal(gain: float = math.sqrt(2)) -> MakeLayer:
-    """Orthogonal weights times `gain`, zero biases."""
+    """Initialisation with orthogonal weights times `gain` and zero biases."""
     draw = jax.nn.initializers.orthogonal(gain)
 
     def layer(key: RandomKey, inputs: int, outputs: int) -> Dense:
@@ -45,7 +45,7 @@ def orthogonal(gain: float = math.sqrt(2)) -> MakeLayer:
 
 
 def normal(variance: float = 2.0) -> MakeLayer:
-    """Normal weights and biases, each of variance `variance / inputs`."""
+    """Initialisation with normal weights and biases, each of variance `variance / inputs`."""
 
     def layer(key: RandomKey, inputs: int, outputs: int) -> Dense:
         scale = normal_scale(variance, inputs)
@@ -64,12 +64,12 @@ def normal_scale(variance: float, inputs: int) -> float:
 
 
 class Dropout(eqx.Module):
-    """Sets each unit to zero with probability `rate`, and scales the others up; nothing without a key."""
+    """Sets each unit to zero with probability `rate` and scales the others up; inactive without a key."""
 
     rate: float = eqx.field(static=True)
 
     def __call__(self, x: Float[Array, "*shape"], key: RandomKey | None) -> Float[Array, "*shape"]:
-        """Apply to every unit independently."""
+        """Apply dropout to every unit independently."""
         if self.rate == 0 or key is None:
             return x
         kept = jax.random.bernoulli(key, 1 - self.rate, x.shape)
@@ -84,7 +84,7 @@ def _split(key: RandomKey | None, count: int) -> list[RandomKey | None]:
 
 
 class MLP(eqx.Module):
-    """Dense layers with an activation between them, and dropout after each hidden one if there is a key."""
+    """A multilayer perceptron, with dropout after each hidden layer if it is called with a key."""
 
     layers: tuple[Dense, ...]
     activation: Activation = eqx.field(static=True)
@@ -109,7 +109,7 @@ def mlp(
     output_bias: bool = True,
     dropout: float = 0.0,
 ) -> MakeNetwork:
-    """A maker of MLPs with hidden layers of these widths; orthogonal weights by default."""
+    """A function that draws MLPs with hidden layers of these widths; orthogonal weights by default."""
     make_layer = layer or orthogonal()
     sizes = [inputs, *widths, math.prod(output_shape)]
 
@@ -124,9 +124,10 @@ def mlp(
 
 
 class MinAtarCNN(eqx.Module):
-    """3x3 convolution with 16 channels, dense 128, linear; ReLU between (appendix D of the paper).
+    """The MinAtar network: 3x3 convolution with 16 channels, dense layer of 128, linear outputs (appendix D).
 
-    The convolution's weights are a dense layer over 3x3 patches, channels varying fastest.
+    ReLU stands between the layers. The convolution is a dense layer on 3x3 patches, in which the channel
+    varies fastest.
     """
 
     convolution: Dense
@@ -153,7 +154,7 @@ def minatar_cnn(
     layer: MakeLayer | None = None,
     dropout: float = 0.0,
 ) -> Callable[[RandomKey], MinAtarCNN]:
-    """A maker of the paper's MinAtar network; orthogonal weights, gain sqrt 2, by default."""
+    """A function that draws the paper's MinAtar network; by default, orthogonal weights with gain sqrt 2."""
     make_layer = layer or orthogonal()
     height, width, channels = image_shape
     channels_out, hidden = 16, 128
@@ -175,40 +176,40 @@ def minatar_cnn(
 def patches_3x3(
     image: Float[Array, "height width channels"],
 ) -> Float[Array, "positions 9*channels"]:
-    """Every 3x3 window of the image as a row, top left to bottom right."""
+    """All 3x3 windows of an image, one per row, from top left to bottom right."""
     rows, columns, channels = image.shape[0] - 2, image.shape[1] - 2, image.shape[2]
     windows = [image[i : i + rows, j : j + columns] for i in range(3) for j in range(3)]
     return jnp.concatenate(windows, axis=-1).reshape(rows * columns, 9 * channels)
 
 
 class Heads(eqx.Module):
-    """Several networks of one form side by side: one example in, `[heads, ...]` out."""
+    """Several independent networks of one architecture, from one example to `[heads, ...]`."""
 
     stacked: eqx.Module
 
     def __call__(self, x: Array) -> Float[Array, "heads ..."]:
-        """Outputs of every head."""
+        """Outputs of all heads."""
         return eqx.filter_vmap(lambda network: network(x))(self.stacked)
 
 
 def heads(make: MakeNetwork, count: int) -> MakeNetwork:
-    """A maker of `count` independent networks as one."""
+    """A function that draws `count` independent networks as one module."""
 
     def stacked(key: RandomKey) -> Heads:
         # One after the other: under `vmap`, drawing orthogonal weights becomes a batched QR decomposition,
         # which sometimes never returns on a CPU with two cores (jaxlib 0.10.1).
-        each = [make(each_key) for each_key in jax.random.split(key, count)]
-        arrays = [eqx.filter(network, eqx.is_array) for network in each]
+        networks = [make(head_key) for head_key in jax.random.split(key, count)]
+        arrays = [eqx.filter(network, eqx.is_array) for network in networks]
         stacked_arrays = jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays)
-        return Heads(eqx.combine(stacked_arrays, eqx.filter(each[0], eqx.is_array, inverse=True)))
+        return Heads(eqx.combine(stacked_arrays, eqx.filter(networks[0], eqx.is_array, inverse=True)))
 
     return stacked
 
 
 class MinAtarHeads(eqx.Module):
-    """The MinAtar network with its convolution shared by several heads (Bootstrapped DQN).
+    """The MinAtar network with one convolution shared by several heads (Bootstrapped DQN).
 
-    The heads' hidden layers are one dense layer: a single large product.
+    The hidden layers of all heads are computed as one dense layer: a single large product.
     """
 
     convolution: Dense
@@ -218,7 +219,7 @@ class MinAtarHeads(eqx.Module):
     output_shape: tuple[int, ...] = eqx.field(static=True)
 
     def __call__(self, image: Shaped[Array, "height width channels"]) -> Float[Array, "heads ..."]:
-        """Outputs of every head for one image."""
+        """Outputs of all heads for one image."""
         patches = patches_3x3(image.astype(self.convolution.weight.dtype))
         features = jax.nn.relu(self.convolution(patches)).reshape(-1)
         hidden = jax.nn.relu(self.hidden(features)).reshape(self.output.shape[0], -1)
@@ -233,19 +234,19 @@ def minatar_heads(
     *,
     layer: MakeLayer | None = None,
 ) -> MakeNetwork:
-    """A maker of MinAtar networks with `count` heads, each head's layers drawn as a network of its own."""
-    one = minatar_cnn(image_shape, output_shape, layer=layer)
+    """A function that draws MinAtar networks with `count` heads, each drawn as in a separate network."""
+    make_network = minatar_cnn(image_shape, output_shape, layer=layer)
 
     def make(key: RandomKey) -> MinAtarHeads:
-        each = [one(each_key) for each_key in jax.random.split(key, count)]
+        networks = [make_network(head_key) for head_key in jax.random.split(key, count)]
         return MinAtarHeads(
-            convolution=each[0].convolution,
+            convolution=networks[0].convolution,
             hidden=Dense(
-                jnp.concatenate([network.hidden.weight for network in each]),
-                jnp.concatenate([_bias_of(network.hidden) for network in each]),
+                jnp.concatenate([network.hidden.weight for network in networks]),
+                jnp.concatenate([_bias_of(network.hidden) for network in networks]),
             ),
-            output=jnp.stack([network.output.weight for network in each]),
-            output_bias=jnp.stack([_bias_of(network.output) for network in each]),
+            output=jnp.stack([network.output.weight for network in networks]),
+            output_bias=jnp.stack([_bias_of(network.output) for network in networks]),
             output_shape=tuple(output_shape),
         )
 

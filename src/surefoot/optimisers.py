@@ -24,12 +24,12 @@ OptimiserLike = str | optax.GradientTransformation | MakeOptimiser | None
 
 
 def resolve_optimiser(
-    optimiser: OptimiserLike, learning_rate: float, adam_epsilon: float
+    optimiser: Any, learning_rate: float, adam_epsilon: float
 ) -> optax.GradientTransformation:
     """The optimiser: Adam by default, otherwise what a user gave or named."""
     if optimiser is None or optimiser == ADAM:
         return adam(learning_rate, epsilon=adam_epsilon)
-    found: Any = optimiser
+    found = optimiser
     if isinstance(optimiser, str):
         if not is_import_path(optimiser):
             raise UserError(f"optimiser: got {optimiser}, accepted: {ACCEPTED}")

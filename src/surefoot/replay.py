@@ -1,7 +1,7 @@
-"""Experience replay: a ring of transitions as a pytree, written in place.
+"""Experience replay: a ring buffer of transitions as a pytree, written in place.
 
-Observations keep their own dtype: booleans stay booleans, bytes stay bytes. Our own rather than flashbax's
-item buffer, which is as fast but brings 23 packages and 130 MB with it.
+Observations are stored in their own dtype: booleans as booleans, bytes as bytes. It is written here because
+flashbax's item buffer, which is as fast, depends on 23 packages of 130 MB.
 """
 
 from typing import NamedTuple
@@ -14,49 +14,49 @@ from surefoot.types import RandomKey, Transition
 
 
 class Replay(NamedTuple):
-    """The newest transitions, `capacity` of them at most, and how many were ever added."""
+    """The newest transitions, at most `capacity` of them, and the number of all that were ever added."""
 
     storage: Transition
     added: Int[Array, ""]
 
     @property
     def capacity(self) -> int:
-        """How many transitions fit."""
+        """The number of transitions that fit."""
         return self.storage.reward.shape[0]
 
     @property
     def size(self) -> Int[Array, ""]:
-        """How many transitions are there."""
+        """The number of transitions that are stored."""
         return jnp.minimum(self.added, self.capacity)
 
 
 def init(capacity: int, example: Transition) -> Replay:
-    """An empty replay for transitions like this one."""
+    """An empty replay for transitions of the shapes and dtypes of this one."""
     storage = jax.tree.map(lambda leaf: jnp.zeros((capacity, *leaf.shape), leaf.dtype), example)
     return Replay(storage, jnp.zeros((), jnp.int32))
 
 
 def add(replay: Replay, transition: Transition) -> Replay:
-    """Write a transition over the oldest one."""
-    place = replay.added % replay.capacity
-    storage = jax.tree.map(lambda ring, leaf: ring.at[place].set(leaf), replay.storage, transition)
+    """The replay with one more transition, which overwrites the oldest one if it is full."""
+    index = replay.added % replay.capacity
+    storage = jax.tree.map(lambda ring, leaf: ring.at[index].set(leaf), replay.storage, transition)
     return Replay(storage, replay.added + 1)
 
 
 def sample(replay: Replay, key: RandomKey, batch: int) -> Transition:
-    """Transitions drawn uniformly, with replacement; zeros while there are none.
+    """A batch of transitions, drawn uniformly with replacement; zeros if the replay is empty.
 
-    The gather stands alone in a conditional that returns nothing but the batch: beside the write of the
-    same loop body, XLA on CPU would copy the whole ring at every step.
+    The gather is inside a conditional that returns only the batch. Without it, in a loop that also writes
+    to the replay, XLA on CPU would copy the whole ring at every step.
     """
 
     def gather(replay: Replay) -> Transition:
-        # One draw of 32 bits each; `randint` takes two, so that no place is likelier than another even
-        # by the 1 in 40,000 that a remainder makes of it at a capacity of 100,000.
-        places = jax.random.bits(key, (batch,), jnp.uint32) % replay.size.astype(jnp.uint32)
-        return jax.tree.map(lambda ring: ring[places], replay.storage)
+        # One draw of 32 bits for each index. `randint` takes two, to remove the bias of the remainder, which
+        # at a capacity of 100,000 makes some indices likelier than others by 1 in 40,000.
+        indices = jax.random.bits(key, (batch,), jnp.uint32) % replay.size.astype(jnp.uint32)
+        return jax.tree.map(lambda ring: ring[indices], replay.storage)
 
-    def nothing(replay: Replay) -> Transition:
+    def zeros(replay: Replay) -> Transition:
         return jax.tree.map(lambda ring: jnp.zeros((batch, *ring.shape[1:]), ring.dtype), replay.storage)
 
-    return jax.lax.cond(replay.added > 0, gather, nothing, replay)
+    return jax.lax.cond(replay.added > 0, gather, zeros, replay)

@@ -81,6 +81,12 @@ def coerce(name: str, value: Any, kind: Any) -> Any:
     return plain
 
 
+def build(config: type[Settings], values: Mapping[str, Any]) -> Any:
+    """Settings of this class with these values, each as the type that its field declares."""
+    hints = _hints(config)
+    return config(**{name: coerce(name, value, hints[name]) for name, value in values.items()})
+
+
 def complete(config: type[Settings], values: Mapping[str, Any]) -> type[Settings]:
     """The settings class with those of its components, which `values` may name, merged into it."""
     parts = tuple(

@@ -1,4 +1,4 @@
-"""Estimates with intervals from independent repetitions."""
+"""Estimates with confidence intervals, from independent repetitions."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -10,19 +10,20 @@ from scipy import stats
 from surefoot.types import Interval
 
 Strata = Sequence[NDArray[Any]]
-"""Scores of the repetitions of each of several tasks, which need not be equally many."""
+"""For each of several tasks the scores of its repetitions, whose number may differ by task."""
 RESAMPLES = 2_000
+"""Resamples of a bootstrap."""
 
 
 class Estimate(NamedTuple):
-    """A number and the interval it is known to; no interval where repetitions are too few."""
+    """A measured number and its confidence interval, which is None if repetitions are too few."""
 
     measured: float
     interval: Interval | None
 
 
 def mean_estimate(values: NDArray[Any], confidence: float = 0.95) -> Estimate:
-    """Mean over repetitions with Student's interval."""
+    """Mean over repetitions, with Student's interval."""
     values = np.asarray(values, dtype=float)
     mean = float(values.mean())
     if len(values) < 2:
@@ -31,7 +32,7 @@ def mean_estimate(values: NDArray[Any], confidence: float = 0.95) -> Estimate:
 
 
 def ratio_estimate(ratios: NDArray[Any], confidence: float = 0.95) -> Estimate:
-    """Geometric mean over repetitions: a ratio of 2 and one of 1/2 balance each other."""
+    """Geometric mean over repetitions, in which a ratio of 2 and one of 1/2 balance each other."""
     measured, interval = mean_estimate(np.log(ratios), confidence)
     return Estimate(
         float(np.exp(measured)), None if interval is None else (np.exp(interval[0]), np.exp(interval[1]))
@@ -41,10 +42,10 @@ def ratio_estimate(ratios: NDArray[Any], confidence: float = 0.95) -> Estimate:
 def jackknife_estimate(
     statistic: Callable[[NDArray[Any]], float], values: NDArray[Any], confidence: float = 0.95
 ) -> Estimate:
-    """A smooth statistic of all repetitions together (first axis), with its jackknife interval."""
+    """A smooth statistic of all repetitions (the first axis), with its jackknife interval."""
     count = len(values)
     value = float(statistic(values))
-    # Leaving one out must still leave two, or a variance over repetitions has no meaning.
+    # With one left out, two must remain, or a variance over repetitions is not defined.
     if count < 3:
         return Estimate(value, None)
     left_out = np.array([statistic(np.delete(values, i, axis=0)) for i in range(count)])
@@ -57,29 +58,29 @@ def _student(value: float, standard_error: float, count: int, confidence: float)
     return Estimate(value, (value - reach, value + reach))
 
 
-def fraction_estimate(happened: NDArray[Any], confidence: float = 0.95) -> Estimate:
-    """How often something happened, with Wilson's interval, which stays sound near 0 and 1."""
-    happened = np.asarray(happened, dtype=bool)
-    found = stats.binomtest(int(happened.sum()), len(happened)).proportion_ci(confidence, method="wilson")
-    return Estimate(float(happened.mean()), (float(found.low), float(found.high)))
+def fraction_estimate(outcomes: NDArray[Any], confidence: float = 0.95) -> Estimate:
+    """The fraction of outcomes that are true, with Wilson's interval, which stays valid near 0 and 1."""
+    outcomes = np.asarray(outcomes, dtype=bool)
+    interval = stats.binomtest(int(outcomes.sum()), len(outcomes)).proportion_ci(confidence, method="wilson")
+    return Estimate(float(outcomes.mean()), (float(interval.low), float(interval.high)))
 
 
 def interquartile_mean(values: Any) -> float:
-    """Mean of the middle half: steadier than a median, and deaf to a few lucky seeds."""
+    """Mean of the middle half of the values: it varies less than a median and ignores outliers."""
     ordered = np.sort(np.ravel(values))
     cut = len(ordered) // 4
     return float(ordered[cut : len(ordered) - cut].mean())
 
 
 def interquartile_mean_over(strata: Strata) -> float:
-    """Of all repetitions of all tasks together."""
+    """Interquartile mean of all repetitions of all tasks."""
     return interquartile_mean(np.concatenate(strata))
 
 
 def probability_of_improvement(ours: Strata, theirs: Strata) -> float:
-    """How likely ours beats theirs on the same task, mean over tasks; a tie is half.
+    """Probability that one of our runs beats one of theirs on a task, as a mean over tasks; a tie is half.
 
-    NaN where a score is: a run of which nothing is known neither wins nor loses.
+    NaN if a score is NaN: a run without a score neither wins nor loses.
     """
     if np.isnan(np.concatenate([*ours, *theirs])).any():
         return float("nan")
@@ -95,28 +96,28 @@ def bootstrap_estimate(
 ) -> Estimate:
     """A statistic of groups of scores, with its stratified bootstrap interval (percentiles).
 
-    Repetitions are drawn anew within each task, so that every task keeps its weight.
+    Repetitions are resampled within each task, so that every task keeps its weight.
     """
-    everything = [scores for strata in groups for scores in strata]
-    # A score that is missing may be any: a trimmed mean, say, would pass over it.
-    value = float("nan") if np.isnan(np.concatenate(everything)).any() else float(statistic(*groups))
-    if np.isnan(value) or any(len(scores) < 2 for scores in everything):
+    all_scores = [scores for strata in groups for scores in strata]
+    # A missing score could have any value; a trimmed mean, for instance, would ignore it.
+    value = float("nan") if np.isnan(np.concatenate(all_scores)).any() else float(statistic(*groups))
+    if np.isnan(value) or any(len(scores) < 2 for scores in all_scores):
         return Estimate(value, None)
     rng = np.random.default_rng(seed)
     resampled = [
         [scores[rng.integers(len(scores), size=(RESAMPLES, len(scores)))] for scores in strata]
         for strata in groups
     ]
-    drawn = [statistic(*([each[i] for each in strata] for strata in resampled)) for i in range(RESAMPLES)]
-    # A draw may have no value, as a ratio of spreads has none where all repetitions are the same.
-    ends = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
+    results = [statistic(*([each[i] for each in strata] for strata in resampled)) for i in range(RESAMPLES)]
+    # A resample may give NaN: a ratio of spreads, for instance, if all its repetitions are equal.
+    ends = np.nanquantile(results, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Estimate(value, (float(ends[0]), float(ends[1])))
 
 
 def window_means(steps: NDArray[Any], values: NDArray[Any], grid: NDArray[Any]) -> NDArray[np.float64]:
-    """Mean of the values that fall into each window of a grid of steps, its ends given; NaN where none do.
+    """Mean of the values in each window of steps; NaN where there are none.
 
-    A window ends with its step: the first is `(0, grid[0]]`.
+    `grid` has the last step of each window: the first window is `(0, grid[0]]`.
     """
     window = np.searchsorted(grid, steps)
     inside = window < len(grid)

@@ -5,9 +5,18 @@ from collections import Counter
 
 import pytest
 
+import surefoot
+from tests.faults.helpers import CLIFF, QUICK
+
 SOAK = os.environ.get("SUREFOOT_SOAK") == "1"
 
 ROWS = "reliability rows"
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A model that has learned a little."""
+    return surefoot.UADQN(CLIFF, seed=3, **QUICK).learn(40, progress=False)
 
 
 @pytest.fixture

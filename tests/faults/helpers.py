@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from surefoot.runs import directory
@@ -38,6 +39,8 @@ log_every = 50
 checkpoint_every = 100
 """
 """What all runs of a tiny sweep have in common; each has a seed of its own."""
+ARRAYS = {"a": np.arange(3_000, dtype=np.float32), "b": np.ones((7, 5), bool)}
+"""What a small checkpoint holds."""
 WORKER = Path(__file__).with_name("worker.py")
 
 

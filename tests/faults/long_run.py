@@ -1,6 +1,6 @@
 """A long run in a process of its own: how often it compiled and how its memory grew, as a line of JSON.
 
-Usage: long_run.py ENV BEGIN UPDATES OUT. What happens before step BEGIN does not count.
+Usage: python -m tests.faults.long_run ENV BEGIN UPDATES OUT. What happens before step BEGIN does not count.
 """
 
 import json
@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import jax.monitoring
-from helpers import QUICK
 
 import surefoot
+from tests.faults.helpers import QUICK
 
 
 def resident_bytes():

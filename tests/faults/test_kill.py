@@ -1,4 +1,4 @@
-"""kill -9 at any moment, also in the middle of a save: the run goes on, and ends the same bit for bit."""
+"""kill -9 at any moment, also in the middle of a save: resumed, the run ends the same bit for bit."""
 
 import random
 import shutil
@@ -12,8 +12,7 @@ import pytest
 from surefoot.runs import directory
 from surefoot.runs.log_files import read_metrics
 
-sys.path.insert(0, str(Path(__file__).parent))
-from helpers import CLIFF, FLAGS, assert_same_run, command, finished
+from tests.faults.helpers import CLIFF, FLAGS, assert_same_run, command, finished
 
 STEPS, INTERVAL = 600, 25
 KINDS = [
@@ -27,7 +26,7 @@ KINDS = [
 
 @pytest.fixture(scope="module")
 def never_killed(tmp_path_factory):
-    """Whole runs to compare with, each made once."""
+    """Runs that were never killed, to compare with, each made once."""
     made = {}
 
     def run(agent, env):
@@ -55,30 +54,32 @@ def logged_step(out):
     return max((line["step"] for line in read_metrics(out)), default=0)
 
 
-def kill(process, out, chance):
-    """Wait for some progress, then kill at a moment of chance."""
-    target = last_step(out) + chance.choice([25, 50, 100])
+def kill(process, out, rng):
+    """Wait for some progress, then kill at a random moment."""
+    target = last_step(out) + rng.choice([25, 50, 100])
     deadline = time.monotonic() + 60
     while process.poll() is None and last_step(out) < target and time.monotonic() < deadline:
         time.sleep(0.002)
-    time.sleep(chance.uniform(0, 0.05))
+    time.sleep(rng.uniform(0, 0.05))
     process.send_signal(signal.SIGKILL)
     process.communicate()
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize(
+    "number", [0, 1, *(pytest.param(each, marks=pytest.mark.slow) for each in range(2, 5))]
+)
 def test_runs_that_are_killed_again_and_again_end_the_same(tmp_path, never_killed, amount, reached, number):
     kills = inside = 0
     runs = amount(1, 20)
     for repetition in range(runs):
         agent, env = KINDS[number]
-        chance = random.Random(1_000 * number + repetition)
+        rng = random.Random(1_000 * number + repetition)
         out, attempts = tmp_path / f"run{repetition}", 0
         while attempts < 3:
             attempts += 1
             # The first two waits belong to the configuration; a save has one for each file and directory.
             in_a_save = (attempts + number + repetition) % 2 == 0
-            fault = {"FAULT": f"kill-at-fsync:{chance.randint(12, 40)}"} if in_a_save else {}
+            fault = {"FAULT": f"kill-at-fsync:{rng.randint(12, 40)}"} if in_a_save else {}
             begun = (out / "config.json").exists()
             process = command("train", "--resume", out, **fault) if begun else start(agent, env, out, **fault)
             before = last_step(out)
@@ -86,7 +87,7 @@ def test_runs_that_are_killed_again_and_again_end_the_same(tmp_path, never_kille
                 code, _, err = finished(process)
                 assert code == -signal.SIGKILL, err
             else:
-                kill(process, out, chance)
+                kill(process, out, rng)
                 if process.returncode == 0:
                     break
                 assert process.returncode == -signal.SIGKILL

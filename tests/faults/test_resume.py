@@ -1,4 +1,4 @@
-"""A run that was stopped and gone on with is, bit for bit, the run that was never stopped."""
+"""A run that was stopped and resumed is, bit for bit, the run that was never stopped."""
 
 import os
 import signal
@@ -14,8 +14,7 @@ from surefoot.model import MODELS
 from surefoot.runs import directory, training_loop
 from surefoot.errors import UserError
 
-sys.path.insert(0, str(Path(__file__).parent))
-from helpers import CLIFF, PLAN, QUICK, assert_same_run
+from tests.faults.helpers import CLIFF, PLAN, QUICK, assert_same_run
 
 
 def begun(env, name, out, steps, callbacks=(), **more):
@@ -25,7 +24,7 @@ def begun(env, name, out, steps, callbacks=(), **more):
 
 @pytest.fixture(scope="module")
 def never_stopped(tmp_path_factory):
-    """Whole runs to compare with, each made once."""
+    """Runs that were never stopped, to compare with, each made once."""
 
     @cache
     def run(env, name):
@@ -38,7 +37,7 @@ def never_stopped(tmp_path_factory):
 
 @pytest.mark.parametrize("env", [CLIFF, "CartPole-v1"], ids=["compiled", "hosted"])
 @pytest.mark.parametrize("name", list(MODELS))
-def test_stopped_and_gone_on_with_is_the_same_as_never_stopped(tmp_path, never_stopped, env, name):
+def test_stopped_and_resumed_is_the_same_as_never_stopped(tmp_path, never_stopped, env, name):
     whole, stopped, longer = never_stopped(env, name), tmp_path / "stopped", tmp_path / "longer"
     begun(env, name, stopped, 130, callbacks=lambda progress: progress.step < 60)
     assert directory.last_checkpoint(stopped).name == "step_000000060"
@@ -53,14 +52,14 @@ def test_stopped_and_gone_on_with_is_the_same_as_never_stopped(tmp_path, never_s
 @pytest.mark.parametrize("step", [20, 30, 60])
 def test_a_signal_loses_nothing_even_in_an_evaluation(tmp_path, never_stopped, env, step, monkeypatch):
     whole = never_stopped(env, "uadqn")
-    evaluate = training_loop.evaluate
+    run = training_loop.Evaluator.run
 
     def signalled(*args, **options):
         if model.num_timesteps == step:
             os.kill(os.getpid(), signal.SIGINT)
-        return evaluate(*args, **options)
+        return run(*args, **options)
 
-    monkeypatch.setattr(training_loop, "evaluate", signalled)
+    monkeypatch.setattr(training_loop.Evaluator, "run", signalled)
     model = surefoot.UADQN(env, seed=3, **QUICK)
 
     def interrupt(progress):
@@ -74,15 +73,15 @@ def test_a_signal_loses_nothing_even_in_an_evaluation(tmp_path, never_stopped, e
     assert_same_run(whole, tmp_path / "run")
 
 
-def test_normalisation_and_thompson_samples_of_an_episode_are_gone_on_with_too(tmp_path):
-    more = {"normalise": True, "thompson": "episode", "exploration": 4.0}
+def test_normalisation_and_thompson_samples_of_an_episode_are_resumed_too(tmp_path):
+    more = {"normalise": True, "explorer": "thompson-episode", "exploration": 4.0}
     begun("CartPole-v1", "uadqn", tmp_path / "whole", 130, **more)
     begun("CartPole-v1", "uadqn", tmp_path / "cut", 47, **more)
     surefoot.resume(tmp_path / "cut", 130, progress=False)
     assert_same_run(tmp_path / "whole", tmp_path / "cut")
 
 
-def test_a_finished_run_is_left_as_it_is(tmp_path):
+def test_a_finished_run_is_not_changed(tmp_path):
     begun(CLIFF, "dqn", tmp_path / "run", 50)
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     model = surefoot.resume(tmp_path / "run", progress=False)
@@ -93,7 +92,7 @@ def test_a_finished_run_is_left_as_it_is(tmp_path):
         surefoot.resume(tmp_path / "run", 10, progress=False)
 
 
-def test_a_model_that_had_learned_before_its_run_is_gone_on_with(tmp_path):
+def test_a_model_that_had_learned_before_its_run_is_resumed(tmp_path):
     model = surefoot.QRDQN(CLIFF, seed=3, **QUICK).learn(40, progress=False)
     model.learn(5, out=tmp_path / "run", **PLAN)
     (directory.last_checkpoint(tmp_path / "run")).rename(tmp_path / "gone")
@@ -110,6 +109,26 @@ def test_the_newest_three_checkpoints_are_kept_and_the_best(tmp_path):
     assert names[0] in {f"best_{step:09d}" for step in range(30, 200, 30)}
 
 
-def test_going_on_with_what_is_no_run_is_refused(tmp_path):
+def test_resuming_what_is_no_run_is_refused(tmp_path):
     with pytest.raises(UserError, match="no run here"):
         surefoot.resume(tmp_path)
+
+
+@pytest.mark.parametrize("env", [CLIFF, "CartPole-v1"], ids=["compiled", "hosted"])
+@pytest.mark.parametrize("cut", [2_600, 5_000])
+def test_automatic_evaluations_do_not_depend_on_where_a_run_was_cut(tmp_path, env, cut):
+    """The evaluation at the end of the shorter run is none of the longer one's."""
+    plan = {**PLAN, "eval_every": "auto", "eval_episodes": 2, "checkpoint_every": 1_000, "log_every": 500}
+
+    def learn(out, steps):
+        return surefoot.DQN(env, seed=3, **QUICK).learn(steps, out=out, **plan)
+
+    learn(tmp_path / "whole", 5_200)
+    learn(tmp_path / "cut", cut)
+    lines = [line for line in directory.read_metrics(tmp_path / "cut") if "eval/mean_reward" in line]
+    assert lines[-1]["step"] == cut
+    surefoot.resume(tmp_path / "cut", 5_200, progress=False)
+    assert_same_run(tmp_path / "whole", tmp_path / "cut")
+    before = {path: path.read_bytes() for path in (tmp_path / "cut").rglob("*") if path.is_file()}
+    surefoot.resume(tmp_path / "cut", progress=False)
+    assert before == {path: path.read_bytes() for path in (tmp_path / "cut").rglob("*") if path.is_file()}

@@ -13,8 +13,7 @@ from pathlib import Path
 from surefoot.runs import directory
 from surefoot.runs.log_files import read_metrics
 
-sys.path.insert(0, str(Path(__file__).parent))
-from helpers import assert_same_run, command, finished, tiny_plan
+from tests.faults.helpers import assert_same_run, command, finished, tiny_plan
 
 
 def sweep(plan, home):

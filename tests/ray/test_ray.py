@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
-from helpers import assert_same_run, finished, tiny_plan
+from tests.faults.helpers import assert_same_run, finished, tiny_plan
 
 from surefoot.runs import directory
 from surefoot.runs.log_files import read_metrics

@@ -36,9 +36,9 @@ def test_what_suits_each_kind_of_observation(space, default, seen):
     encode, shape = encoding_of(space)
     obs = space.sample()
     assert encode(jnp.asarray(obs)).shape == shape == seen
-    network = architecture_for(space).network((3, 5), 1.0)(KEY)
+    network = architecture_for(space).network((3, 5), gain=1.0)(KEY)
     assert network(jnp.asarray(obs)).shape == (3, 5)
-    several = architecture_for(space).heads(4, (3,), 1.0)(KEY)
+    several = architecture_for(space).heads(4, (3,), gain=1.0)(KEY)
     assert several(jnp.asarray(obs)).shape == (4, 3)
 
 
@@ -55,7 +55,7 @@ def test_bytes_are_seen_from_0_to_1_and_other_numbers_as_they_are():
 
 
 def test_an_image_can_go_through_an_mlp():
-    network = architecture_for(BYTES, "mlp:8").network((2,), 1.0)(KEY)
+    network = architecture_for(BYTES, "mlp:8").network((2,), gain=1.0)(KEY)
     assert network(jnp.zeros((6, 5, 2), jnp.uint8)).shape == (2,)
 
 
@@ -96,14 +96,16 @@ class WithFunctions(eqx.Module):
 def test_every_agent_learns_with_any_equinox_module_in_the_compiled_loop(name, make):
     environment = windy_cliff.make()
     kind = AGENTS[name]
-    config = kind.config(batch_size=4, replay_capacity=50, learning_starts=10, target_period=10)
-    agent = kind.make(config, architecture_for(environment.observation_space, make), 4)
+    config = kind.settings(batch_size=4, replay_capacity=50, learning_starts=10, target_period=10)
+    agent = kind.make(config, architecture_for(environment.observation_space, make), 4, None)
     driver = compiled_driver.make(agent, environment, config)
     before = driver.init(KEY)
     state = driver.advance(driver.init(KEY), 30).state
     moved = [
         not np.array_equal(a, b)
-        for a, b in zip(*(jax.tree.leaves(each.train.learner.params) for each in (before, state)), strict=True)
+        for a, b in zip(
+            *(jax.tree.leaves(each.train.learner.params) for each in (before, state)), strict=True
+        )
     ]
     assert any(moved)
     assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(state.train.learner.params))
@@ -111,7 +113,7 @@ def test_every_agent_learns_with_any_equinox_module_in_the_compiled_loop(name, m
 
 def test_two_draws_of_a_users_network_are_different():
     network = architecture_for(VECTOR, lambda key, outputs: eqx.nn.Linear(3, outputs, key=key)).network(
-        (2,), 1.0
+        (2,), gain=1.0
     )
     one, other = (network(key)(jnp.ones(3)) for key in jax.random.split(KEY))
     assert not np.array_equal(one, other)
@@ -130,5 +132,5 @@ def test_a_network_that_does_not_fit_is_refused_at_once(make, says):
     with pytest.raises(
         UserError, match=rf"network: {says}.*accepted: a module that maps an observation \(3,\)"
     ) as e:
-        architecture_for(VECTOR, make).network((2,), 1.0)
+        architecture_for(VECTOR, make).network((2,), gain=1.0)
     assert "\n" not in str(e.value)

@@ -1,4 +1,4 @@
-"""Estimators: properties that hold for any input, every array library, and clear refusals."""
+"""Estimators: properties that hold for any input, all array libraries, and clear errors."""
 
 import array_api_strict
 import jax
@@ -22,8 +22,8 @@ from surefoot.estimators import (
 
 NUMBERS = st.floats(-100, 100, allow_subnormal=False)
 CLOSE = {"rtol": 1e-9, "atol": 1e-8}
-TWO_DRAWS = [epistemic_variance, aleatoric_variance]
-WHOLE_POSTERIOR = [
+FROM_TWO_DRAWS = [epistemic_variance, aleatoric_variance]
+FROM_WHOLE_POSTERIOR = [
     posterior_epistemic_variance,
     posterior_aleatoric_variance,
     posterior_total_variance,
@@ -40,14 +40,14 @@ def pairs():
     return draws(2, 2)
 
 
-def test_two_network_estimates_of_a_case_computed_by_hand():
+def test_estimates_from_two_networks_equal_a_case_computed_by_hand():
     y_a, y_b = np.array([1.0, 2.0, 6.0]), np.array([3.0, 2.0, 4.0])
     assert epistemic_variance(y_a, y_b) == pytest.approx((4 + 0 + 4) / 3 / 2)
     assert aleatoric_variance(y_a, y_b) == pytest.approx((-2 * 0 + -1 * -1 + 3 * 1) / 3)
     assert quantile_variance(y_a) == pytest.approx((4 + 1 + 9) / 3)
 
 
-def test_whole_posterior_of_a_case_computed_by_hand():
+def test_estimates_from_the_whole_posterior_equal_a_case_computed_by_hand():
     posterior = np.array([[1.0, 5.0], [3.0, 5.0]])
     assert posterior_epistemic_variance(posterior) == pytest.approx((1 + 0) / 2)
     assert posterior_aleatoric_variance(posterior) == pytest.approx(((5 - 2) / 2) ** 2)
@@ -55,13 +55,13 @@ def test_whole_posterior_of_a_case_computed_by_hand():
 
 
 @given(pairs(), NUMBERS)
-def test_a_common_shift_changes_nothing(pair, shift):
-    for estimate in TWO_DRAWS:
+def test_a_shift_of_both_networks_changes_no_estimate(pair, shift):
+    for estimate in FROM_TWO_DRAWS:
         np.testing.assert_allclose(estimate(*(pair + shift)), estimate(*pair), **CLOSE)
 
 
 @given(pairs(), NUMBERS)
-def test_a_shift_of_one_network_alone_is_epistemic(pair, shift):
+def test_a_shift_of_one_network_alone_changes_only_the_epistemic_variance(pair, shift):
     y_a, y_b = pair
     np.testing.assert_allclose(aleatoric_variance(y_a + shift, y_b), aleatoric_variance(y_a, y_b), **CLOSE)
     gap = (y_a - y_b).mean(axis=-1)
@@ -70,7 +70,7 @@ def test_a_shift_of_one_network_alone_is_epistemic(pair, shift):
 
 
 @given(draws(), st.floats(-10, 10))
-def test_variances_scale_with_the_square(values, factor):
+def test_variances_scale_with_the_square_of_a_factor(values, factor):
     for scaled, plain in zip(decompose(factor * values), decompose(values), strict=True):
         np.testing.assert_allclose(scaled, factor**2 * plain, rtol=1e-9, atol=1e-7)
 
@@ -78,7 +78,7 @@ def test_variances_scale_with_the_square(values, factor):
 @given(pairs())
 def test_estimates_are_symmetric_in_the_two_networks(pair):
     y_a, y_b = pair
-    for estimate in TWO_DRAWS:
+    for estimate in FROM_TWO_DRAWS:
         np.testing.assert_array_equal(estimate(y_a, y_b), estimate(y_b, y_a))
 
 
@@ -92,10 +92,10 @@ def test_the_order_of_quantiles_and_of_draws_does_not_matter(values, random):
 
 
 @given(pairs(), st.integers(0, 1), NUMBERS)
-def test_one_actions_estimate_ignores_the_other_actions(pair, network, value):
+def test_the_estimate_of_one_action_ignores_the_other_actions(pair, network, value):
     changed = pair.copy()
     changed[network, 1] = value
-    for estimate in TWO_DRAWS:
+    for estimate in FROM_TWO_DRAWS:
         assert estimate(*changed)[0] == estimate(*pair)[0]
     for one, other in zip(decompose(changed), decompose(pair), strict=True):
         assert one[0] == other[0]
@@ -125,14 +125,14 @@ def test_networks_that_agree_have_no_epistemic_variance(pair):
     np.testing.assert_allclose(aleatoric_variance(y, y), quantile_variance(y), **CLOSE)
 
 
-def test_aleatoric_estimate_may_be_negative():
+def test_the_aleatoric_estimate_may_be_negative():
     assert aleatoric_variance(np.array([0.0, 1.0]), np.array([1.0, 0.0])) == -0.25
 
 
 @pytest.mark.parametrize("count", [2, 3, 5])
 @pytest.mark.parametrize("library", [np, jnp])
 def test_the_level_of_a_draw_does_not_swamp_the_spread_of_its_quantiles(count, library):
-    """In single precision, spreads of 1 around levels that differ by thousands."""
+    """The spreads are 1 and the levels differ by thousands, in single precision."""
     rng = np.random.default_rng(0)
     levels = 1000 * rng.normal(size=(count, 200, 1))
     exact = np.round((levels + np.linspace(-2, 2, 50) + 0.1 * rng.normal(size=(count, 200, 50))) * 256) / 256
@@ -166,7 +166,7 @@ def every_estimate(values):
         aleatoric_variance(values[0, ...], values[1, ...]),
         quantile_variance(values[0, ...]),
         *decompose(values),
-        *(estimate(values) for estimate in WHOLE_POSTERIOR),
+        *(estimate(values) for estimate in FROM_WHOLE_POSTERIOR),
     ]
 
 
@@ -201,8 +201,8 @@ def test_gradients_flow_through_the_estimates():
 
 
 @pytest.mark.parametrize("library", [np, jnp])
-def test_whole_numbers_are_taken_as_real_numbers(library):
-    """Unsigned bytes would wrap around below nought."""
+def test_whole_numbers_are_converted_to_floating_point(library):
+    """Differences of unsigned bytes would wrap around below zero."""
     y_a = library.asarray([1, 2, 6], dtype=library.uint8)
     y_b = library.asarray([3, 2, 4], dtype=library.uint8)
     assert float(epistemic_variance(y_a, y_b)) == pytest.approx(4 / 3)
@@ -211,7 +211,7 @@ def test_whole_numbers_are_taken_as_real_numbers(library):
 @pytest.mark.parametrize("library", [np, jnp])
 def test_wrong_shapes_are_refused_with_the_shape_they_have(library):
     row, one = library.ones(4), library.ones((4, 1))
-    for estimate in TWO_DRAWS:
+    for estimate in FROM_TWO_DRAWS:
         with pytest.raises(ValueError, match=r"one shape, got \(4,\) and \(5,\)"):
             estimate(row, library.ones(5))
         with pytest.raises(ValueError, match=r"one shape, got \(4,\) and \(1, 4\)"):
@@ -222,7 +222,7 @@ def test_wrong_shapes_are_refused_with_the_shape_they_have(library):
             estimate(library.asarray(1.0), library.asarray(1.0))
     with pytest.raises(ValueError, match=r"y: .* N >= 2"):
         quantile_variance(one)
-    for estimate in (decompose, *WHOLE_POSTERIOR):
+    for estimate in (decompose, *FROM_WHOLE_POSTERIOR):
         with pytest.raises(ValueError, match=r"K >= 2 draws .* got shape \(1, 3\)"):
             estimate(library.ones((1, 3)))
         with pytest.raises(ValueError, match=r"N >= 2 quantiles .* got shape \(3, 1\)"):
@@ -240,7 +240,7 @@ def test_complex_numbers_and_mixed_libraries_are_refused():
         epistemic_variance([1.0, 2.0], [1.0, 2.0])
 
 
-def test_the_package_offers_its_estimators():
+def test_the_estimators_are_part_of_the_package():
     import surefoot
 
     assert surefoot.estimators is estimators

@@ -1,4 +1,4 @@
-"""Networks: shapes, initial weights, and the fast convolution against the plain one."""
+"""Networks: shapes, initial weights, and the convolution by patches against XLA's own."""
 
 import jax
 import jax.numpy as jnp
@@ -9,11 +9,13 @@ from surefoot import networks
 from surefoot.networks import minatar_cnn, mlp, normal, orthogonal
 
 KEY = jax.random.key(0)
+MAKE_MINATAR = jax.jit(minatar_cnn((10, 10, 4), (6, 50)))
+"""Compiled once, because several tests draw this network."""
 
 
 @pytest.mark.parametrize("widths", [(), (5,), (7, 3)])
 @pytest.mark.parametrize("output_shape", [(4,), (2, 6)])
-def test_mlp_has_the_widths_and_output_shape_asked_for(widths, output_shape):
+def test_an_mlp_has_the_given_widths_and_output_shape(widths, output_shape):
     network = mlp(3, widths, output_shape)(KEY)
     assert [layer.weight.shape[0] for layer in network.layers[:-1]] == list(widths)
     assert network(jnp.ones(3)).shape == output_shape
@@ -21,7 +23,7 @@ def test_mlp_has_the_widths_and_output_shape_asked_for(widths, output_shape):
 
 
 @pytest.mark.parametrize("activation", [jax.nn.relu, jnp.tanh])
-def test_mlp_is_affine_maps_with_an_activation_between(activation):
+def test_an_mlp_is_affine_layers_with_an_activation_between_them(activation):
     network = mlp(3, (5, 4), (2,), activation=activation, layer=normal(1.0))(KEY)
     x = np.array([0.3, -1.0, 2.0])
     y = x
@@ -32,7 +34,7 @@ def test_mlp_is_affine_maps_with_an_activation_between(activation):
 
 
 @pytest.mark.parametrize(("inputs", "outputs"), [(6, 6), (9, 4), (4, 9)])
-def test_orthogonal_weights_keep_lengths_times_the_gain(inputs, outputs):
+def test_orthogonal_weights_multiply_lengths_by_the_gain(inputs, outputs):
     layer = orthogonal(3.0)(KEY, inputs, outputs)
     weight = np.asarray(layer.weight)
     shorter = weight @ weight.T if outputs <= inputs else weight.T @ weight
@@ -51,14 +53,14 @@ def test_normal_weights_and_biases_have_the_variance_over_the_inputs():
     assert abs(np.corrcoef(layer.weight[:, 0], layer.bias)[0, 1]) < 4 / np.sqrt(2000)
 
 
-def test_output_bias_can_be_left_out():
+def test_the_output_layer_can_have_no_bias():
     network = mlp(2, (3,), (1,), layer=normal(1.0), output_bias=False)(KEY)
     assert network.layers[-1].bias is None
     assert network.layers[0].bias is not None
 
 
 def test_two_seeds_give_different_networks():
-    for make in (mlp(3, (5,), (2,)), minatar_cnn((10, 10, 4), (6, 50))):
+    for make in (mlp(3, (5,), (2,)), MAKE_MINATAR):
         first, again, other = make(KEY), make(KEY), make(jax.random.key(1))
         leaves = [jax.tree.leaves(each) for each in (first, again, other)]
         assert all(np.array_equal(a, b) for a, b in zip(leaves[0], leaves[1], strict=True))
@@ -66,7 +68,7 @@ def test_two_seeds_give_different_networks():
 
 
 def plain_minatar_cnn(network, image):
-    """The same network with XLA's own convolution."""
+    """The outputs of the same network, with XLA's own convolution."""
     channels = image.shape[-1]
     kernel = network.convolution.weight.reshape(16, 3, 3, channels).transpose(1, 2, 3, 0)
     features = jax.lax.conv_general_dilated(
@@ -78,7 +80,7 @@ def plain_minatar_cnn(network, image):
 
 
 @pytest.mark.parametrize("channels", [4, 10])
-def test_minatar_network_equals_one_with_an_ordinary_convolution(channels):
+def test_the_minatar_network_equals_one_with_the_convolution_of_xla(channels):
     network = minatar_cnn((10, 10, channels), (6, 50), layer=normal(2.0))(KEY)
     assert network.convolution.weight.shape == (16, 9 * channels)
     assert network.hidden.weight.shape == (128, 8 * 8 * 16)
@@ -88,16 +90,16 @@ def test_minatar_network_equals_one_with_an_ordinary_convolution(channels):
     np.testing.assert_allclose(found, truth, rtol=1e-4, atol=1e-4)
 
 
-def test_minatar_network_takes_images_of_booleans_and_bytes():
-    network = minatar_cnn((10, 10, 4), (6,))(KEY)
+def test_the_minatar_network_takes_images_of_booleans_and_bytes():
+    network = MAKE_MINATAR(KEY)
     image = jax.random.bernoulli(KEY, 0.2, (10, 10, 4))
     truth = network(image.astype(jnp.float32))
     for dtype in (jnp.bool_, jnp.uint8):
         np.testing.assert_array_equal(network(image.astype(dtype)), truth)
 
 
-def test_minatar_network_starts_with_gain_root_two_and_no_bias():
-    network = minatar_cnn((10, 10, 4), (6, 50))(KEY)
+def test_the_initial_minatar_network_has_gain_root_two_and_zero_biases():
+    network = MAKE_MINATAR(KEY)
     gram = np.asarray(network.hidden.weight @ network.hidden.weight.T)
     np.testing.assert_allclose(gram, 2 * np.eye(128), atol=1e-4)
     assert not any(np.any(each.bias) for each in (network.convolution, network.hidden, network.output))

@@ -1,4 +1,4 @@
-"""The replay: what goes in comes out, in its own dtype, and nothing is copied on the way."""
+"""The replay: it returns the transitions that were added, in their dtypes, and is never copied."""
 
 import re
 
@@ -25,7 +25,7 @@ def filled(capacity, count, dtype=jnp.float32):
     return ring
 
 
-def test_the_newest_transitions_are_kept():
+def test_the_newest_transitions_are_stored():
     ring = filled(4, 10)
     assert int(ring.size) == 4
     assert ring.capacity == 4
@@ -39,7 +39,7 @@ def test_observations_keep_their_dtype(dtype):
     assert ring.storage.obs.dtype == batch.obs.dtype == batch.next_obs.dtype == dtype
 
 
-def test_a_sample_holds_whole_transitions_drawn_uniformly_from_what_is_there():
+def test_a_batch_has_complete_transitions_drawn_uniformly_from_those_stored():
     batch = replay.sample(filled(100, 10), jax.random.key(0), 20_000)
     actions = np.asarray(batch.action)
     np.testing.assert_array_equal(batch.reward, actions)
@@ -50,14 +50,14 @@ def test_a_sample_holds_whole_transitions_drawn_uniformly_from_what_is_there():
     assert np.all(np.abs(counts - 2_000) < 4 * np.sqrt(20_000 * 0.1 * 0.9))
 
 
-def test_an_empty_replay_gives_zeros():
+def test_a_batch_from_an_empty_replay_is_zero():
     batch = replay.sample(replay.init(5, transition(3)), jax.random.key(0), 4)
     assert not any(np.any(leaf) for leaf in batch)
     assert batch.obs.shape == (4, 2, 3)
 
 
-def test_writing_and_sampling_in_a_loop_copies_no_ring():
-    """The trap of the compiled loop: look for a copy of the ring's shape in the program's body."""
+def test_adding_and_sampling_in_a_loop_does_not_copy_the_ring():
+    """The compiled program has no copy of an array of the ring's shape in the body of its loop."""
     ring = replay.init(12_345, transition(0))
 
     def body(i, carry):

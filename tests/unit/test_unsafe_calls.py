@@ -1,4 +1,4 @@
-"""The gate of `make check` finds what it must and nothing else."""
+"""The check of `make check` for unsafe calls finds all of them and nothing else."""
 
 import importlib.util
 from pathlib import Path
@@ -9,7 +9,7 @@ TOOL = Path(__file__).parents[2] / "tools" / "unsafe_calls.py"
 
 
 @pytest.fixture(scope="module")
-def gate():
+def tool():
     spec = importlib.util.spec_from_file_location("unsafe_calls", TOOL)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -34,8 +34,8 @@ def gate():
         "import numpy as np\nnp.load(f, allow_pickle=True)",
     ],
 )
-def test_unsafe_code_is_found(gate, source):
-    assert list(gate.unsafe_calls(source))
+def test_unsafe_code_is_found(tool, source):
+    assert list(tool.unsafe_calls(source))
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,11 @@ def test_unsafe_code_is_found(gate, source):
         "from surefoot import estimators",
     ],
 )
-def test_safe_code_passes(gate, source):
-    assert not list(gate.unsafe_calls(source))
+def test_safe_code_passes(tool, source):
+    assert not list(tool.unsafe_calls(source))
 
 
-def test_the_gate_names_file_and_line_and_fails(gate, tmp_path, capsys):
+def test_the_tool_prints_file_and_line_and_fails(tool, tmp_path, capsys):
     (tmp_path / "bad.py").write_text("x = 1\neval('x')\n")
-    assert gate.main([str(tmp_path)]) == 1
+    assert tool.main([str(tmp_path)]) == 1
     assert "bad.py:2: uses builtins.eval" in capsys.readouterr().out

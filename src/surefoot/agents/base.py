@@ -12,8 +12,8 @@ from jaxtyping import Array, Float, PyTree
 
 from surefoot.architectures import Architecture
 from surefoot.losses import bellman_target
-from surefoot.optimisers import OptimiserLike, resolve_optimiser
-from surefoot.settings import Settings, bounded
+from surefoot.optimisers import resolve_optimiser
+from surefoot.settings import Settings, bounded, build, complete
 from surefoot.types import Agent, Beliefs, Learner, Policy, RandomKey, Scalar, Transition
 
 
@@ -51,7 +51,11 @@ class AgentKind(NamedTuple):
     class_name: str
     summary: str
     config: type[AgentConfig]
-    make: Callable[[Any, Architecture, int, OptimiserLike], Agent]
+    make: Callable[[Any, Architecture, int, Any], Agent]
+
+    def settings(self, **given: Any) -> Any:
+        """The agent's settings with those of its components: the given ones, otherwise the defaults."""
+        return build(complete(self.config, given), given)
 
 
 Loss = Callable[[PyTree, PyTree, PyTree, Transition, Any, RandomKey], Scalar]
@@ -67,7 +71,7 @@ def build_agent(
     beliefs: Callable[[PyTree, Array, RandomKey], Beliefs],
     explore: Policy,
     exploit: Policy,
-    optimiser: OptimiserLike = None,
+    optimiser: Any = None,
 ) -> Agent:
     """An agent from the functions in which agents differ.
 

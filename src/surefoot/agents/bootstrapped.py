@@ -14,7 +14,6 @@ from surefoot.agents.base import AgentConfig, AgentKind, build_agent, gather_act
 from surefoot.architectures import Architecture
 from surefoot.exploration import epsilon_greedy
 from surefoot.losses import bellman_target, huber
-from surefoot.optimisers import OptimiserLike
 from surefoot.settings import bounded
 from surefoot.types import Action, Agent, Beliefs, RandomKey, Scalar, Transition
 
@@ -28,7 +27,7 @@ class Config(epsilon_greedy.Config, AgentConfig):
 
 
 def make(
-    config: Config, architecture: Architecture, actions: int, optimiser: OptimiserLike = None
+    config: Config, architecture: Architecture, actions: int, optimiser: Any = None
 ) -> Agent:
     """Bootstrapped DQN for this many actions."""
     network = architecture.heads(config.heads, (actions,), gain=config.gain)

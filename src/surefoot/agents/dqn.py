@@ -11,7 +11,6 @@ from surefoot.agents.base import AgentConfig, AgentKind, build_agent, gather_act
 from surefoot.architectures import Architecture
 from surefoot.exploration import epsilon_greedy
 from surefoot.losses import bellman_target, huber
-from surefoot.optimisers import OptimiserLike
 from surefoot.risk import greedy
 from surefoot.types import Agent, Beliefs, RandomKey, Scalar, Transition
 
@@ -22,7 +21,7 @@ class Config(epsilon_greedy.Config, AgentConfig):
 
 
 def make(
-    config: Config, architecture: Architecture, actions: int, optimiser: OptimiserLike = None
+    config: Config, architecture: Architecture, actions: int, optimiser: Any = None
 ) -> Agent:
     """DQN for this many actions."""
     network = architecture.network((actions,), gain=config.gain)

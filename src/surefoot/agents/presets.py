@@ -9,7 +9,7 @@ from surefoot.agents.base import AgentConfig
 from surefoot.architectures import image_shape
 from surefoot.errors import UserError, did_you_mean, require
 from surefoot.risk import MEAN, risk_from
-from surefoot.settings import complete, require_known
+from surefoot.settings import build, complete, require_known
 from surefoot.types import ObservationSpace
 
 
@@ -61,7 +61,7 @@ def resolve_settings(agent: str, preset: str, given: Mapping[str, Any]) -> Agent
     common, by_agent = PRESETS[preset]
     known = {field.name for field in fields(config)}
     chosen = {name: value for name, value in common.items() if name in known}
-    return config(**{**chosen, **by_agent.get(agent, {}), **given})  # pyright: ignore[reportReturnType]
+    return build(config, {**chosen, **by_agent.get(agent, {}), **given})
 
 
 def _without_old_names(given: Mapping[str, Any], *, has_risk: bool) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from surefoot.architectures import Architecture
 from surefoot.estimators import quantile_variance
 from surefoot.exploration import epsilon_greedy
 from surefoot.losses import LEVELS, quantile_loss
-from surefoot.optimisers import OptimiserLike
 from surefoot.risk import greedy
 from surefoot.settings import Settings, bounded
 from surefoot.types import Agent, Beliefs, RandomKey, Scalar, Transition
@@ -40,7 +39,7 @@ RELEASED = {"levels": "midpoints", "gain": 3.0}
 
 
 def make(
-    config: Config, architecture: Architecture, actions: int, optimiser: OptimiserLike = None
+    config: Config, architecture: Architecture, actions: int, optimiser: Any = None
 ) -> Agent:
     """QR-DQN for this many actions."""
     network = architecture.network((actions, config.quantiles), gain=config.gain)

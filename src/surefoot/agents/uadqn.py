@@ -14,7 +14,6 @@ from surefoot.architectures import Architecture
 from surefoot.estimators import decompose, quantile_variance
 from surefoot.exploration import EXPLORERS
 from surefoot.losses import LEVELS, quantile_loss
-from surefoot.optimisers import OptimiserLike
 from surefoot.posteriors import POSTERIORS
 from surefoot.risk import greedy, parse_risk
 from surefoot.settings import bounded, checked, component
@@ -83,7 +82,7 @@ ALEATORIC = {"unbiased": unbiased, "biased": biased, "released": released}
 
 
 def make(
-    config: Any, architecture: Architecture, actions: int, optimiser: OptimiserLike = None
+    config: Any, architecture: Architecture, actions: int, optimiser: Any = None
 ) -> Agent:
     """UA-DQN for this many actions; `config` has the settings of its posterior and explorer, too."""
     shape = (actions, config.quantiles)

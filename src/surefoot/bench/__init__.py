@@ -1,1 +1,1 @@
-"""The benchmark: ours beside its peers, on one core, in one run."""
+"""The benchmark: Surefoot's agents compared with other libraries, on one core, in one process."""

@@ -1,4 +1,4 @@
-"""What this core could do at best: the products of one step at its speed, and the bytes that Adam moves."""
+"""An upper bound of the speed on this core: time for the matrix products of a step and for Adam's memory."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -8,43 +8,43 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from surefoot.bench.surefoot_agents import GAME, agent_settings, make_agent
 from surefoot.bench.timing import Contender, Speed
-from surefoot.bench.surefoot_agents import GAME, agent_of, settings
 from surefoot.envs import minatar
 from surefoot.types import Transition
 
-SIDE = 768
-"""Of the matrices by which sgemm is measured."""
-ELEMENTS = 2**21
-"""Of each of the three arrays by which memory is measured: together 25 MB, beyond the caches of a core."""
+MATRIX_SIDE = 768
+"""Rows and columns of the matrices by whose product sgemm is measured."""
+ARRAY_ELEMENTS = 2**21
+"""Elements of each of the three arrays by which memory is measured: 25 MB in all, more than a core caches."""
 PRODUCTS, MEMORY = "sgemm", "memory"
-WORD = 4
-"""Bytes of a number."""
+"""Names of the two measurements of the core."""
+FLOAT_BYTES = 4
 
 
 class Work(NamedTuple):
-    """What one step of learning cannot do without."""
+    """The least work of one step of learning: multiplications, and bytes that Adam reads and writes."""
 
     multiply_adds: int
     adam_bytes: int
 
     def seconds(self, speeds: dict[str, Speed]) -> float:
-        """At the speeds that the core reached."""
+        """Seconds that the work takes at the measured speeds of the core."""
         flops, memory = rates(speeds)
         return 2 * self.multiply_adds / flops + self.adam_bytes / memory
 
 
 def rates(speeds: dict[str, Speed]) -> tuple[float, float]:
-    """What the core reached: operations per second in products, bytes per second in memory."""
-    flops = speeds[PRODUCTS].steps_per_second * 2 * SIDE**3
-    return flops, speeds[MEMORY].steps_per_second * 3 * ELEMENTS * WORD
+    """The measured speeds of the core: floating-point operations and bytes of memory per second."""
+    flops = speeds[PRODUCTS].steps_per_second * 2 * MATRIX_SIDE**3
+    return flops, speeds[MEMORY].steps_per_second * 3 * ARRAY_ELEMENTS * FLOAT_BYTES
 
 
 def contenders() -> list[Contender]:
-    """The core's own speed: products of matrices, and sums of arrays."""
+    """The measurements of the core: products of matrices, and sums of arrays."""
     rng = np.random.default_rng(0)
-    a, b = (rng.random((SIDE, SIDE), np.float32) for _ in range(2))
-    x, y = (rng.random(ELEMENTS, np.float32) for _ in range(2))
+    a, b = (rng.random((MATRIX_SIDE, MATRIX_SIDE), np.float32) for _ in range(2))
+    x, y = (rng.random(ARRAY_ELEMENTS, np.float32) for _ in range(2))
     product, total = np.empty_like(a), np.empty_like(x)
 
     def repeated(call: Callable[[], Any]) -> Callable[[int], None]:
@@ -61,9 +61,9 @@ def contenders() -> list[Contender]:
 
 
 def work_of(name: str) -> Work:
-    """One step of an agent on MinAtar: the products of acting and of an update, and Adam's traffic."""
-    environment, config = minatar.make(GAME), settings(name)
-    agent = agent_of(name, config, environment)
+    """The work of one step of an agent on MinAtar: choosing an action, and one update."""
+    environment, config = minatar.make(GAME), agent_settings(name)
+    agent = make_agent(name, config, environment)
     key = jax.random.key(0)
     learner = jax.eval_shape(agent.init, key)
     obs = jax.ShapeDtypeStruct(environment.observation_space.shape, bool)
@@ -72,10 +72,10 @@ def work_of(name: str) -> Work:
     updating = jax.make_jaxpr(agent.update)(learner, batch, jnp.ones(()), key)
     weights = sum(leaf.size for leaf in jax.tree.leaves(learner.optimiser.mean))
     anchors = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(learner.prior, _is_large)))
-    # Read: gradient, weight, both moments, the anchor if there is one. Written: weight and moments.
+    # Adam reads the gradient, the weight, both moments and the anchor, if any; it writes weight and moments.
     return Work(
         multiply_adds(acting.jaxpr) + multiply_adds(updating.jaxpr),
-        WORD * (7 * weights + anchors),
+        FLOAT_BYTES * (7 * weights + anchors),
     )
 
 
@@ -87,12 +87,12 @@ def _batch(obs: Any, size: int) -> Any:
     def many(shape: tuple[int, ...], dtype: Any) -> Any:
         return jax.ShapeDtypeStruct((size, *shape), dtype)
 
-    pictures = many(obs.shape, obs.dtype)
-    return Transition(pictures, many((), jnp.int32), many((), jnp.float32), many((), bool), pictures)
+    images = many(obs.shape, obs.dtype)
+    return Transition(images, many((), jnp.int32), many((), jnp.float32), many((), bool), images)
 
 
 def multiply_adds(jaxpr: Any) -> int:
-    """Multiplications in all products of matrices, also in programs within."""
+    """Multiplications in all matrix products of a program, including nested programs."""
     found = 0
     for equation in jaxpr.eqns:
         if equation.primitive.name == "dot_general":
@@ -106,5 +106,5 @@ def multiply_adds(jaxpr: Any) -> int:
     return found
 
 
-def _is_program(thing: Any) -> bool:
-    return hasattr(thing, "eqns") or hasattr(thing, "jaxpr")
+def _is_program(value: Any) -> bool:
+    return hasattr(value, "eqns") or hasattr(value, "jaxpr")

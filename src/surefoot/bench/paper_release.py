@@ -1,4 +1,4 @@
-"""The authors' own agents, from a checkout of IndustAI/risk-and-uncertainty that the user has."""
+"""The agents of the paper's released code, from the user's checkout of IndustAI/risk-and-uncertainty."""
 
 import contextlib
 import io
@@ -7,17 +7,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from surefoot.bench.timing import Contender
 from surefoot.bench.surefoot_agents import GAME
+from surefoot.bench.timing import Contender
 from surefoot.errors import UserError
 from surefoot.text import error_line
 
 SOURCES = "figs2-3_rl"
 CAPACITY = 100_000
 
-SAME: dict[str, Any] = {
+COMMON_SETTINGS: dict[str, Any] = {
     "gamma": 0.99,
-    # Their anchors' pull is divided by the number of steps: not before the second.
+    # The pull of their anchors is divided by the number of steps, so that learning cannot start at step 0.
     "replay_start_size": 1,
     "replay_buffer_size": CAPACITY,
     "update_target_frequency": 1_000,
@@ -26,11 +26,11 @@ SAME: dict[str, Any] = {
     "adam_epsilon": 1e-8,
     "seed": 0,
 }
-"""Settings of the experiments on MinAtar; the replay is full before the first step."""
-# An agent that has learned for a while asks its network at almost every step.
-EXPLORING = {"initial_exploration_rate": 0.03, "final_exploration_rate": 0.03}
+"""Settings of the experiments on MinAtar for all agents; the replay is full before the first step."""
+EPSILON_SETTINGS = {"initial_exploration_rate": 0.03, "final_exploration_rate": 0.03}
+"""The final exploration rate from the first step, because trained agents seldom act at random."""
 
-AGENTS: dict[str, tuple[str, str, dict[str, Any]]] = {
+RELEASED_AGENTS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "uadqn": (
         "uadqn.uadqn",
         "UADQN",
@@ -43,41 +43,43 @@ AGENTS: dict[str, tuple[str, str, dict[str, Any]]] = {
             "aleatoric_factor": 0,
         },
     ),
-    "qrdqn": ("qrdqn.qrdqn", "QRDQN", {"n_quantiles": 50, "kappa": 0, **EXPLORING}),
-    "dqn": ("dqn.dqn", "DQN", EXPLORING),
-    "bootstrapped": ("bootstrapped.bootstrapped", "BOOTSTRAPPED", {"n_heads": 10, **EXPLORING}),
+    "qrdqn": ("qrdqn.qrdqn", "QRDQN", {"n_quantiles": 50, "kappa": 0, **EPSILON_SETTINGS}),
+    "dqn": ("dqn.dqn", "DQN", EPSILON_SETTINGS),
+    "bootstrapped": ("bootstrapped.bootstrapped", "BOOTSTRAPPED", {"n_heads": 10, **EPSILON_SETTINGS}),
 }
-"""Module, class and settings of their own."""
+"""Module, class and further settings of each agent."""
 
 
 def label(agent: str) -> str:
-    """The contender's name."""
+    """The name of the contender."""
     return f"released {agent}"
 
 
 def require_checkout(path: Path) -> None:
-    """Refuse what is no checkout of theirs."""
+    """Refuse a directory that is no checkout of the released code."""
     if not (path / SOURCES / "agents").is_dir():
         accepted = "a checkout of github.com/IndustAI/risk-and-uncertainty"
-        raise UserError(f"--released-code: got {path}, accepted: {accepted}")
+        raise UserError(f"released_code: got {path}, accepted: {accepted}")
 
 
 def contenders(checkout: Path) -> list[Contender]:
-    """Their UA-DQN, QR-DQN, DQN and Bootstrapped DQN on MinAtar's Breakout."""
+    """The released UA-DQN, QR-DQN, DQN and Bootstrapped DQN on MinAtar Breakout."""
     require_checkout(checkout)
     sys.path.insert(0, str((checkout / SOURCES).resolve()))
     try:
         networks = import_module("agents.common.networks.cnn_minatar")
         transitions = _transitions()
-        return [_contender(name, networks, transitions) for name in AGENTS]
+        return [_contender(name, networks, transitions) for name in RELEASED_AGENTS]
     except ImportError as error:
-        raise UserError(f"--released-code: {error_line(error)}, accepted: what it imports") from error
+@@
 
 
 def _contender(name: str, networks: Any, transitions: list[Any]) -> Contender:
-    module, class_name, own = AGENTS[name]
+    module, class_name, own = RELEASED_AGENTS[name]
     network = networks.CNNMinAtar_k_head if name == "bootstrapped" else networks.CNNMinAtar
-    agent = getattr(import_module(f"agents.{module}"), class_name)(_environment(), network, **SAME, **own)
+    agent = getattr(import_module(f"agents.{module}"), class_name)(
+        _environment(), network, **COMMON_SETTINGS, **own
+    )
     for transition in transitions:
         agent.replay_buffer.add(*transition)
 
@@ -94,7 +96,7 @@ def _environment() -> Any:
 
 
 def _transitions() -> list[Any]:
-    """As many as fill a replay, by random actions, in the form that their replay keeps."""
+    """Transitions of random actions that fill a replay, in the form that the released replay stores."""
     import numpy as np
     import torch  # pyright: ignore[reportMissingImports]
 

@@ -1,4 +1,4 @@
-"""Stable-Baselines3's agents, with the same networks, batches and updates as ours."""
+"""The agents of Stable-Baselines3, with the same networks, batches and updates as Surefoot's."""
 
 from importlib.util import find_spec
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 from surefoot.bench.timing import Contender
 
 PEERS = {"qrdqn": "SB3-contrib QR-DQN", "dqn": "SB3 DQN"}
-"""Of our agents, by their names."""
+"""The contenders that are compared with Surefoot's agents, by the names of the latter."""
 LEARNING_STARTS = 1_000
 QUANTILES = 50
 
 
-def is_there(*more: str) -> bool:
-    """Whether the peers are installed, and what else they need."""
-    return all(find_spec(name) is not None for name in ("sb3_contrib", *more))
+def is_installed(*packages: str) -> bool:
+    """Whether SB3-contrib and further packages are installed."""
+    return all(find_spec(name) is not None for name in ("sb3_contrib", *packages))
 
 
 def cartpole(widths: tuple[int, ...], batch: int, capacity: int) -> Contender:
@@ -25,7 +25,7 @@ def cartpole(widths: tuple[int, ...], batch: int, capacity: int) -> Contender:
 
 
 def minatar() -> list[Contender]:
-    """QR-DQN and DQN on MinAtar's own Breakout, with the paper's network and sizes."""
+    """QR-DQN and DQN on the reference MinAtar Breakout, with the paper's network and sizes."""
     import gymnasium
     import sb3_contrib  # pyright: ignore[reportMissingImports]
     import stable_baselines3  # pyright: ignore[reportMissingImports]
@@ -33,7 +33,7 @@ def minatar() -> list[Contender]:
 
     if "MinAtar/Breakout-v0" not in gymnasium.registry:
         register_envs()
-    # The first version has all six actions, as the paper; Gymnasium would rather have the second.
+    # Version 0 has all six actions, as in the paper; without this, Gymnasium warns that version 1 is newer.
     gymnasium.logger.min_level = gymnasium.logger.ERROR
     policy = {"net_arch": [128], "features_extractor_class": _convolution()}
     env, batch, capacity = "MinAtar/Breakout-v0", 32, 100_000
@@ -59,7 +59,7 @@ def _contender(
         learning_starts=LEARNING_STARTS,
         buffer_size=capacity,
         target_update_interval=1_000,
-        max_grad_norm=float("inf"),  # Ours do not clip either.
+        max_grad_norm=float("inf"),  # Surefoot's agents do not clip either.
         policy_kwargs=policy,
         device="cpu",
         seed=0,
@@ -70,7 +70,7 @@ def _contender(
 
 
 def _fill(buffer: Any) -> None:
-    """Repeat what is in a buffer until it is full, as ours are."""
+    """Repeat the contents of a buffer until it is full."""
     count = buffer.pos
     for array in (
         buffer.observations,
@@ -85,7 +85,7 @@ def _fill(buffer: Any) -> None:
 
 
 def _convolution() -> Any:
-    """The paper's 3x3 convolution with 16 channels, as SB3 takes it."""
+    """The paper's 3x3 convolution with 16 channels, as a features extractor of SB3."""
     import torch  # pyright: ignore[reportMissingImports]
     from stable_baselines3.common.torch_layers import (  # pyright: ignore[reportMissingImports]
         BaseFeaturesExtractor,

@@ -12,7 +12,7 @@ import tyro
 from rich.console import Console
 
 import surefoot
-from surefoot.cli.compilation_cache import keep_compiled_programs
+from surefoot.cli.compilation_cache import enable_compilation_cache
 from surefoot.cli.exit_codes import INTERRUPTED, MISUSE, OK
 from surefoot.cli.messages import errors_as_one_line, flags_of, with_flag
 from surefoot.errors import UserError
@@ -35,7 +35,7 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     signal.signal(signal.SIGTERM, _terminate)
     limit_malloc_arenas()
-    keep_compiled_programs()
+    enable_compilation_cache()
     sys.exit(run(sys.argv[1:]))
 
 

@@ -1,6 +1,7 @@
-"""`surefoot bench`."""
+"""`surefoot bench`: the speed of training, compared with other libraries."""
 
-import json as jsons
+import json
+import math
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -27,14 +28,14 @@ from surefoot.bench import (
 from surefoot.bench.timing import (
     Contender,
     Speed,
-    alternate,
-    is_alone,
-    start_again_alone,
+    is_limited_to_one_core,
+    measure_in_turns,
+    restart_on_one_core,
 )
 from surefoot.cli.exit_codes import OK
-from surefoot.system.cores import available_cores, pin_to
+from surefoot.errors import require, require_whole_number
 from surefoot.runs.provenance import provenance
-from surefoot.errors import UserError, require_whole_number
+from surefoot.system.cores import available_cores, pin_to
 
 Part = Literal["minatar", "cartpole", "growth", "checkpoints", "startup"]
 PARTS: tuple[Part, ...] = ("minatar", "cartpole", "growth", "checkpoints", "startup")
@@ -47,23 +48,22 @@ class Bench:
     only: tuple[Part, ...] = PARTS
     """Parts to measure; by default all."""
     released_code: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """A checkout of IndustAI/risk-and-uncertainty, to be measured beside surefoot_agents."""
+    """A checkout of IndustAI/risk-and-uncertainty, the released code of the paper, to be measured too."""
     json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Also write what was measured here."""
+    """A file for the measurements, in JSON."""
     rounds: int = 7
-    """Turns of each contender."""
+    """Turns of each program that is measured."""
     seconds: float = 2.0
-    """Length of a turn."""
+    """Length of a turn in seconds."""
 
     def __post_init__(self) -> None:
         """Validate."""
-        require_whole_number("--rounds", self.rounds, 1)
+        require_whole_number("rounds", self.rounds, 1)
+        require("seconds", self.seconds, 0 < self.seconds < math.inf, "finite numbers above 0")
         if self.released_code is not None:
             paper_release.require_checkout(self.released_code)
-        if self.json is not None and not self.json.parent.is_dir():
-            raise UserError(f"--json: got {self.json}, accepted: a file in a directory that is there")
-        if not self.seconds > 0:
-            raise UserError(f"--seconds: got {self.seconds}, accepted: numbers above 0")
+        if self.json is not None:
+            require("json", self.json, self.json.parent.is_dir(), "a file in a directory that exists")
 
 
 def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
@@ -73,69 +73,70 @@ def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
 
 
 def _command(what: Annotated[Bench, tyro.conf.arg(name="")]) -> Callable[[], int]:
-    """Measure steps per second on one core, everything in turn; nothing else should run meanwhile."""
+    """Measure steps per second on one core, all programs in turns. Nothing else should run meanwhile."""
     return lambda: _bench(what)
 
 
 def _bench(what: Bench) -> int:
-    if not is_alone():
-        start_again_alone(sys.argv[1:])
+    if not is_limited_to_one_core():
+        restart_on_one_core(sys.argv[1:])
     cores = available_cores()
     core = cores[-1]
     pin_to(core)
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
-    measured = {
+    measurements = {
         "minatar": lambda: _minatar(what, console),
         "cartpole": lambda: _cartpole(what, console),
-        "growth": lambda: _growth(what, console, cores),
+        "growth": lambda: _scaling(what, console, cores),
         "checkpoints": lambda: _checkpoints(console),
         "startup": lambda: _startup(console),
     }
     entries: dict[str, Any] = {}
     for part in PARTS:
         if part in what.only:
-            entries[part] = measured[part]()
+            entries[part] = measurements[part]()
             if what.json is not None:
-                # After each part: what fails later does not cost what was measured before.
-                found = {**provenance(), "core": core, "rounds": what.rounds, "entries": entries}
-                what.json.write_text(jsons.dumps(found, indent=2) + "\n")
+                # After each part, so that no measurement is lost if a later part fails.
+                contents = {**provenance(), "core": core, "rounds": what.rounds, "entries": entries}
+                what.json.write_text(json.dumps(contents, indent=2) + "\n")
     return OK
 
 
 @contextmanager
-def _turns(title: str, count: int) -> Generator[Callable[[], None]]:
-    """Progress over so many turns."""
+def _progress(title: str, turns: int) -> Generator[Callable[[], None]]:
+    """A progress bar; call what it gives after each turn."""
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(title, total=count)
+        task = progress.add_task(title, total=turns)
         yield lambda: progress.advance(task)
 
 
 def _measured(what: Bench, title: str, contenders: Sequence[Contender]) -> dict[str, Speed]:
-    with _turns(title, len(contenders) * what.rounds) as after_turn:
-        found = alternate(contenders, seconds=what.seconds, rounds=what.rounds, after_turn=after_turn)
-    return {speed.name: speed for speed in found}
+    with _progress(title, len(contenders) * what.rounds) as after_turn:
+        speeds = measure_in_turns(contenders, seconds=what.seconds, rounds=what.rounds, after_turn=after_turn)
+    return {speed.name: speed for speed in speeds}
 
 
 def _minatar(what: Bench, console: Console) -> dict[str, Any]:
-    """Ours beside its peers and the bound, all in one row of turns."""
+    """Surefoot's agents, other libraries and the bound of the hardware, measured in turns."""
     contenders = [
         *(surefoot_agents.compiled_contender(name) for name in surefoot_agents.AGENT_NAMES),
         *(surefoot_agents.hosted_contender(name) for name in surefoot_agents.AGENT_NAMES),
-        *(sb3.minatar() if sb3.is_there("minatar") else ()),
+        *(sb3.minatar() if sb3.is_installed("minatar") else ()),
         *(paper_release.contenders(what.released_code) if what.released_code is not None else ()),
         *hardware_bound.contenders(),
     ]
     speeds = _measured(what, "MinAtar Breakout", contenders)
     compiled = {name: speeds[f"{name}, compiled"] for name in surefoot_agents.AGENT_NAMES}
     ratios: dict[str, float] = {}
-    for name, ours_speed in compiled.items():
-        ratios[f"{name}, hosted / compiled"] = speeds[f"{name}, hosted"].against(ours_speed)
+    for name, speed in compiled.items():
+        ratios[f"{name}, hosted / compiled"] = speeds[f"{name}, hosted"].ratio_to(speed)
         for other in (sb3.PEERS.get(name), paper_release.label(name)):
             if other in speeds:
-                ratios[f"{name}, compiled / {other}"] = ours_speed.against(speeds[other])
+                ratios[f"{name}, compiled / {other}"] = speed.ratio_to(speeds[other])
     work = {name: hardware_bound.work_of(name) for name in surefoot_agents.AGENT_NAMES}
     limits = {name: 1 / each.seconds(speeds) for name, each in work.items()}
-    shown = [speed for name, speed in speeds.items() if name not in {hardware_bound.PRODUCTS, hardware_bound.MEMORY}]
+    of_core = {hardware_bound.PRODUCTS, hardware_bound.MEMORY}
+    shown = [speed for name, speed in speeds.items() if name not in of_core]
     console.print(_table("MinAtar Breakout, one update per step, replay of 100,000 full", shown))
     for name, ratio in ratios.items():
         console.print(f"{name}: {ratio:.2f}")
@@ -145,10 +146,10 @@ def _minatar(what: Bench, console: Console) -> dict[str, Any]:
         fraction = compiled[name].steps_per_second / limit
         console.print(
             f"bound of {name}: {2 * work[name].multiply_adds / 1e6:.0f} MFLOP and "
-            f"{work[name].adam_bytes / 1e6:.0f} MB a step, {limit:,.0f} steps/s; ours is {fraction:.0%} of it"
+            f"{work[name].adam_bytes / 1e6:.0f} MB a step, {limit:,.0f} steps/s; Surefoot reaches {fraction:.0%} of it"
         )
-    if not sb3.is_there("minatar"):
-        console.print("the peers are not installed: pip install 'surefoot[bench]'", markup=False)
+    if not sb3.is_installed("minatar"):
+        console.print("the other libraries are not installed: pip install 'surefoot[bench]'", markup=False)
     return {
         "speeds": [speed._asdict() for speed in speeds.values()],
         "ratios": ratios,
@@ -169,12 +170,12 @@ def _cartpole(what: Bench, console: Console) -> dict[str, Any]:
     costs = {name: check * speed.steps_per_second for name, speed in speeds.items() if speed != peer}
     worst = max(costs, key=lambda name: costs[name])
     console.print(
-        f"checking an answer of the environment: {check * 1e6:.1f} us, "
+        f"checking a response of the environment: {check * 1e6:.1f} us, "
         f"at most {costs[worst]:.2%} of a step ({worst})"
     )
     return {
         "speeds": [
-            {**speed._asdict(), "ratio": None if peer is None else speed.against(peer)}
+            {**speed._asdict(), "ratio": None if peer is None else speed.ratio_to(peer)}
             for speed in speeds.values()
         ],
         "check_seconds": check,
@@ -182,21 +183,21 @@ def _cartpole(what: Bench, console: Console) -> dict[str, Any]:
     }
 
 
-def _growth(what: Bench, console: Console, cores: list[int]) -> dict[str, Any]:
+def _scaling(what: Bench, console: Console, cores: list[int]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for setting, values in scaling.VARIED.items():
-        with _turns(f"growth with {setting}", len(values) * what.rounds) as after_turn:
+    for setting, values in scaling.VARIED_SETTINGS.items():
+        with _progress(f"step time by {setting}", len(values) * what.rounds) as after_turn:
             speeds = scaling.run(setting, seconds=what.seconds, rounds=what.rounds, after_turn=after_turn)
-        costs = {speed.name: speeds[0].against(speed) for speed in speeds}
+        costs = {speed.name: speeds[0].ratio_to(speed) for speed in speeds}
         console.print(f"{setting}, time of a step: " + ", ".join(f"{k} {v:.2f}" for k, v in costs.items()))
         found[setting] = {"speeds": [speed._asdict() for speed in speeds], "step_time": costs}
-    together = scaling.two_processes(cores, seconds=what.seconds, rounds=what.rounds)
-    if together is not None:
+    both = scaling.two_processes(cores, seconds=what.seconds, rounds=what.rounds)
+    if both is not None:
         console.print(
-            f"two processes on two cores: {together.ratio:.2f} times the steps of one "
-            f"({together.together:,.0f} against {together.alone:,.0f} steps/s)"
+            f"two processes on two cores: {both.ratio:.2f} times the steps of one "
+            f"({both.together:,.0f} against {both.alone:,.0f} steps/s)"
         )
-        found["two_processes"] = together._asdict()
+        found["two_processes"] = both._asdict()
     return found
 
 
@@ -204,21 +205,21 @@ def _checkpoints(console: Console) -> dict[str, Any]:
     costs = [checkpoint_cost.run(agent) for agent in ("uadqn", "qrdqn")]
     for cost in costs:
         console.print(
-            f"a checkpoint of {cost.agent} on MinAtar's sizes, replay full: {cost.seconds:.2f} s, "
+            f"a checkpoint of {cost.agent} on MinAtar with a full replay: {cost.seconds:.2f} s, "
             f"{cost.size / 2**20:.0f} MiB; every {checkpoint_cost.INTERVAL:,} steps at "
-            f"{cost.steps_per_second:,.0f} steps/s {cost.fraction:.1%} of wall time"
+            f"{cost.steps_per_second:,.0f} steps/s that is {cost.fraction:.1%} of wall time"
         )
     return {"costs": [{**cost._asdict(), "fraction": cost.fraction} for cost in costs]}
 
 
 def _startup(console: Console) -> dict[str, Any]:
-    found = startup.run()
+    cost = startup.run()
     console.print(
-        f"surefoot train on MinAtar: first learning step after {found.cold_seconds:.1f} s, "
-        f"with programs in the cache after {found.cached_seconds:.1f} s; "
-        f"{found.resident_bytes / 1e6:.0f} MB resident at most"
+        f"surefoot train on MinAtar: first update after {cost.cold_seconds:.1f} s, "
+        f"with compiled programs in the cache after {cost.cached_seconds:.1f} s; "
+        f"peak memory {cost.resident_bytes / 1e6:.0f} MB"
     )
-    return found._asdict()
+    return cost._asdict()
 
 
 def _table(title: str, speeds: list[Speed], peer: Speed | None = None) -> Table:
@@ -230,6 +231,6 @@ def _table(title: str, speeds: list[Speed], peer: Speed | None = None) -> Table:
         table.add_column(f"times {peer.name}", justify="right")
     for speed in speeds:
         span = f"{min(speed.rounds):,.0f} to {max(speed.rounds):,.0f}"
-        ratio = () if peer is None else (f"{speed.against(peer):.2f}",)
+        ratio = () if peer is None else (f"{speed.ratio_to(peer):.2f}",)
         table.add_row(speed.name, f"{speed.steps_per_second:,.0f}", span, *ratio)
     return table

@@ -1,4 +1,4 @@
-"""Compiled programs, kept between runs of the command."""
+"""Programs that JAX compiled, stored on disk so that later commands need not compile them again."""
 
 import os
 import stat
@@ -6,41 +6,41 @@ from pathlib import Path
 
 import jax
 
-LONGEST_TO_COMPILE_AGAIN = 0.2
-"""Seconds: what compiles faster is not worth a file."""
-LARGEST = 2**30
-"""Bytes; beyond that the programs not used for longest go."""
+MIN_COMPILE_SECONDS = 0.2
+"""Programs that compile faster are not stored."""
+MAX_CACHE_BYTES = 2**30
+"""If the stored programs are larger in sum, the least recently used are deleted."""
 
 
-def keep_compiled_programs() -> None:
-    """Take programs that were compiled before from the user's cache, and put new ones there.
+def enable_compilation_cache() -> None:
+    """Store compiled programs in the user's cache directory, and load them from there.
 
-    Unless JAX was told otherwise already. Processes that this one starts do the same.
+    Nothing changes if JAX has a cache configured already. Processes that this one starts share the cache.
     """
     if jax.config.values["jax_compilation_cache_dir"] is not None:
         return
     try:
-        home = _private_directory()
+        cache = _private_directory()
     except (OSError, RuntimeError):
-        return  # Nowhere to write to is no reason to fail.
-    told = {
-        "jax_compilation_cache_dir": str(home),
-        "jax_persistent_cache_min_compile_time_secs": LONGEST_TO_COMPILE_AGAIN,
-        "jax_compilation_cache_max_size": LARGEST,
+        return  # Without a directory to write to, programs are compiled every time.
+    options = {
+        "jax_compilation_cache_dir": str(cache),
+        "jax_persistent_cache_min_compile_time_secs": MIN_COMPILE_SECONDS,
+        "jax_compilation_cache_max_size": MAX_CACHE_BYTES,
     }
-    for name, value in told.items():
+    for name, value in options.items():
         jax.config.update(name, value)
         os.environ[name.upper()] = str(value)
 
 
 def _private_directory() -> Path:
-    """A directory of the user's that nobody else can write to or read: programs are code."""
+    """A directory that only this user can read or write, because programs are code that is run."""
     given = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    home = (given if given.is_absolute() else Path.home() / ".cache") / "surefoot"
-    for directory in (home, home / "programs"):
+    parent = (given if given.is_absolute() else Path.home() / ".cache") / "surefoot"
+    for directory in (parent, parent / "programs"):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = directory.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-            raise PermissionError(f"{directory} is not a directory of this user's")
+            raise PermissionError(f"{directory} is not a directory that belongs to this user")
         directory.chmod(0o700)
-    return home / "programs"
+    return parent / "programs"

@@ -14,34 +14,36 @@ from rich.table import Table
 
 from surefoot.claims import Claim, Verdict
 from surefoot.cli.exit_codes import CLAIM_NOT_MET, OK
-from surefoot.cli.sweep import EngineName, engine_of, require_done, run_plan
+from surefoot.cli.sweep import EngineName, make_engine, require_no_failures, run_with_display
 from surefoot.experiments import EXPERIMENTS, report
 from surefoot.experiments.base import (
     Advance,
     DirectExperiment,
     Experiment,
+    ExperimentConfig,
     Outcome,
-    Settings,
     SweptExperiment,
-    judged,
+    verdicts_allowed,
 )
 from surefoot.sweeps.plan import PlannedRun
-from surefoot.sweeps.runner import path_of
+from surefoot.sweeps.runner import run_directory
 from surefoot.types import Interval
 
 COLORS = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow"}
 
 TABLE_WIDTH = 100
-"""Columns that the table of claims needs; a narrower terminal gets a list."""
+"""The width that the table of claims needs, in characters; on a narrower terminal, claims are a list."""
 
 
 def commands(args: Sequence[str]) -> dict[str, tuple[Callable[..., Callable[[], int]], str]]:
-    """A command for each experiment, with its summary."""
+    """A command for each experiment, and its title as the summary."""
     del args
-    return {each.name: (_reproduction(each), each.title) for each in EXPERIMENTS.values()}
+    return {each.name: (_command_for(each), each.title) for each in EXPERIMENTS.values()}
 
 
-def _reproduction(experiment: Experiment) -> Callable[..., Callable[[], int]]:
+def _command_for(experiment: Experiment) -> Callable[..., Callable[[], int]]:
+    """The command of an experiment; one that runs a sweep has further arguments."""
+
     def command(
         settings: Any,
         out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None,
@@ -53,16 +55,16 @@ def _reproduction(experiment: Experiment) -> Callable[..., Callable[[], int]]:
         Args:
             settings: The experiment's own settings.
             out: Directory for summary.json, tables and figures; by default a new one in reproductions/.
-            strict: Exit with 1 unless every claim holds.
+            strict: Exit with code 1 unless every claim holds.
             overwrite: Replace the results that the directory already holds.
         """
 
         def work() -> int:
             assert isinstance(experiment, DirectExperiment)
-            directory = report.choose_directory(experiment, out, overwrite=overwrite)
+            directory = report.results_directory(experiment, out, overwrite=overwrite)
             with _progress(experiment.name) as advance:
                 outcome = experiment.run(settings, advance)
-            return conclude(experiment, settings, outcome, directory, strict=strict)
+            return report_outcome(experiment, settings, outcome, directory, strict=strict)
 
         return work
 
@@ -75,31 +77,32 @@ def _reproduction(experiment: Experiment) -> Callable[..., Callable[[], int]]:
         jobs: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None,
         address: Annotated[str | None, tyro.conf.arg(metavar="HOST:PORT")] = None,
     ) -> Callable[[], int]:
-        """Repeat an experiment of many runs. The same command goes on where it was stopped.
+        """Repeat an experiment of many runs. The same command continues one that was stopped.
 
         Args:
             settings: The experiment's own settings.
             out: Directory for runs, summary.json, tables and figures; by default one in reproductions/.
-            strict: Exit with 1 unless every claim holds.
+            strict: Exit with code 1 unless every claim holds.
             overwrite: Replace the results of another experiment that the directory holds.
-            engine: Who carries out the runs: processes of this machine, or a Ray cluster.
-            jobs: Runs at once; by default one per core.
-            address: Of the Ray cluster; by default one is started here.
+            engine: Where runs are trained: in processes of this machine (local), or on a Ray cluster (ray).
+            jobs: Number of runs at once; by default one per core.
+            address: Address of the Ray cluster; by default one is started on this machine.
         """
 
         def work() -> int:
             assert isinstance(experiment, SweptExperiment)
-            directory = report.continued_directory(experiment, out, overwrite=overwrite)
+            directory = report.sweep_directory(experiment, out, overwrite=overwrite)
             runs: dict[str, Path] = {}
 
             def sweep(plan: Sequence[PlannedRun]) -> Mapping[str, Path]:
-                ended = run_plan(plan, directory, engine_of(engine, jobs, address), experiment.name)
-                require_done(directory, ended)
-                runs.update({run.name: path_of(directory, run) for run in plan})
+                chosen_engine = make_engine(engine, jobs, address)
+                ended = run_with_display(plan, directory, chosen_engine, experiment.name)
+                require_no_failures(directory, ended)
+                runs.update({run.name: run_directory(directory, run) for run in plan})
                 return runs
 
             outcome = experiment.run(settings, sweep)
-            return conclude(experiment, settings, outcome, directory, runs.values(), strict=strict)
+            return report_outcome(experiment, settings, outcome, directory, runs.values(), strict=strict)
 
         return work
 
@@ -108,32 +111,32 @@ def _reproduction(experiment: Experiment) -> Callable[..., Callable[[], int]]:
     return chosen
 
 
-def conclude(
+def report_outcome(
     experiment: Experiment,
-    settings: Settings,
+    settings: ExperimentConfig,
     outcome: Outcome,
     directory: Path,
     runs: Iterable[Path] = (),
     *,
     strict: bool,
 ) -> int:
-    """Write what came out of an experiment, and show its claims."""
-    outcome = outcome._replace(claims=judged(experiment, settings, outcome.claims))
-    written = report.write(experiment, settings, outcome, directory, runs)
+    """Write an experiment's outcome to disk, print its claims, and return the exit code."""
+    outcome = outcome._replace(claims=verdicts_allowed(experiment, settings, outcome.claims))
+    paths = report.write(experiment, settings, outcome, directory, runs)
     # A file has no width of its own; rich would take it for a narrow terminal.
     console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(f"{experiment.title}\nseeds: {settings.seeds}, intervals: {experiment.intervals}")
     show = _claims_table if console.width >= TABLE_WIDTH else _claims_list
     console.print(show(outcome.claims))
-    for path in written:
+    for path in paths:
         console.print(str(path), highlight=False, soft_wrap=True, markup=False)
-    met = all(each.verdict == Verdict.HOLDS for each in outcome.claims)
-    return CLAIM_NOT_MET if strict and not met else OK
+    all_hold = all(each.verdict == Verdict.HOLDS for each in outcome.claims)
+    return CLAIM_NOT_MET if strict and not all_hold else OK
 
 
 @contextlib.contextmanager
 def _progress(name: str) -> Generator[Advance]:
-    """A bar on standard error, so that standard output holds results alone."""
+    """A progress bar on standard error, because standard output is for results."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

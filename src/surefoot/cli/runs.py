@@ -1,4 +1,4 @@
-"""`surefoot runs`."""
+"""`surefoot runs`: a table of the runs on disk."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -12,8 +12,8 @@ from rich.table import Table
 
 from surefoot.cli.exit_codes import OK
 from surefoot.cli.train import HOME
-from surefoot.runs.directory import Summary, summaries
 from surefoot.errors import UserError
+from surefoot.runs.directory import Summary, summaries
 
 
 def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
@@ -25,15 +25,15 @@ def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
 def _command(
     home: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")] = HOME,
 ) -> Callable[[], int]:
-    """List the runs in a directory and below.
+    """List the runs in a directory and its subdirectories.
 
     Args:
-        home: The directory.
+        home: The directory; by default runs/.
     """
 
     def list_runs() -> int:
         if not home.is_dir():
-            raise UserError(f"runs: got {home}, accepted: a directory with runs (surefoot train makes them)")
+            raise UserError(f"DIR: got {home}, accepted: a directory with runs (surefoot train makes them)")
         found = list(summaries(home))
         # A file has no width of its own; rich would take it for a narrow terminal.
         console = Console(width=None if sys.stdout.isatty() else 160)

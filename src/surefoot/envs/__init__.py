@@ -1,4 +1,4 @@
-"""Environments, one a file, and their Gymnasium names."""
+"""Environments, one per file, registered with Gymnasium."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -11,7 +11,7 @@ from surefoot.envs.as_gymnasium import GymnasiumEnvironment
 
 
 def windy_cliff_for_gymnasium(render_mode: str | None = None, **parameters: Any) -> GymnasiumEnvironment:
-    """`surefoot/WindyCliff-v0`: every field of `windy_cliff.Config` is a parameter."""
+    """The environment `surefoot/WindyCliff-v0`: every field of `windy_cliff.Config` is a parameter."""
     config = windy_cliff.Config(**parameters)
 
     def name_info(info: Mapping[str, Any]) -> dict[str, Any]:
@@ -34,9 +34,9 @@ gymnasium.register(id="surefoot/WindyCliff-v0", entry_point=windy_cliff_for_gymn
 def minatar_for_gymnasium(
     game: str, render_mode: str | None = None, *, sticky_action_prob: float = 0.1
 ) -> GymnasiumEnvironment:
-    """`surefoot/MinAtar-Breakout-v0` and the other games."""
+    """The environments `surefoot/MinAtar-Breakout-v0` and so on, one for each game."""
     environment = minatar.make(game, sticky_action_prob=sticky_action_prob)
-    renders = {} if render_mode is None else {"rgb_array": minatar.painter(game)}
+    renders = {} if render_mode is None else {"rgb_array": minatar.make_render(game)}
     return GymnasiumEnvironment(environment, renders, render_mode=render_mode)
 
 

@@ -17,17 +17,17 @@ from surefoot.program_cache import cached_program
 from surefoot.types import Environment, RandomKey
 
 Render = Callable[[Any], Any]
-"""From an environment's state to what a render mode shows."""
+"""A function from an environment's state to what a render mode shows, such as a picture."""
 
 
 class GymnasiumEnvironment(gymnasium.Env[NDArray[Any], Any]):
-    """Runs an environment's pure functions one step at a time.
+    """A Gymnasium environment that calls the pure functions of one in JAX.
 
-    `renders` has a function per render mode; `name_info` turns the numbers of `info` into what a reader
-    wants.
+    `renders` has a function for each render mode. `name_info` converts the numbers of `info`, for instance
+    the number of a cause into its name.
     """
 
-    metadata = {"render_modes": ["rgb_array", "ansi"], "render_fps": 4}  # noqa: RUF012 (as Gymnasium has it)
+    metadata = {"render_modes": ["rgb_array", "ansi"], "render_fps": 4}  # noqa: RUF012 (Gymnasium declares it so)
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class GymnasiumEnvironment(gymnasium.Env[NDArray[Any], Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[Any], dict[str, Any]]:
-        """Begin an episode; a seed fixes it and all that follow."""
+        """Begin an episode; a seed fixes it and all later episodes until the next seed."""
         super().reset(seed=seed, options=options)
         self._episode_key = _draw_key(self.np_random)
         self._time = 0
@@ -60,7 +60,7 @@ class GymnasiumEnvironment(gymnasium.Env[NDArray[Any], Any]):
         return np.asarray(obs), {}
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
-        """Take an action."""
+        """Take an action; returns observation, reward, terminated, truncated and info."""
         if self._state is None:
             raise gymnasium.error.ResetNeeded("call reset before the first step")
         if not self.action_space.contains(action):
@@ -73,7 +73,7 @@ class GymnasiumEnvironment(gymnasium.Env[NDArray[Any], Any]):
         return np.asarray(obs), reward, terminated == 1, truncated == 1, named
 
     def render(self) -> Any:
-        """The present state as the render mode shows it."""
+        """The current state, rendered in the render mode."""
         if self.render_mode is None:
             gymnasium.logger.warn("render needs a render_mode: gymnasium.make(..., render_mode='rgb_array')")
             return None
@@ -90,22 +90,22 @@ def _draw_key(rng: np.random.Generator) -> NDArray[np.uint32]:
 
 
 def key_at(key_data: Array, time: Any) -> RandomKey:
-    """The key of one time of an episode; the reset has time 0."""
+    """The random key of one step of an episode, numbered by its time; the reset has time 0."""
     return jax.random.fold_in(jax.random.wrap_key_data(key_data), time)
 
 
 @cached_program
 def _programs(environment: Environment) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Reset and step as programs that derive the present key from the data of the episode's key.
+    """Compiled `reset` and `step`, which derive the key of each call from the data of the episode's key.
 
-    A call takes several times as long with a random key as with its data.
+    They take the data because a call with a typed random key takes several times as long.
     """
 
     def step(state: Any, action: Any, key_data: Array, time: Any) -> tuple[Any, Array, Array, Any]:
-        found = environment.step(state, action, key_at(key_data, time))
-        # Three numbers in one array: reading each alone takes as long as a small game's step.
-        flags = (found.terminated.astype(found.reward.dtype), found.truncated.astype(found.reward.dtype))
-        return found.state, found.obs, jnp.stack([found.reward, *flags]), found.info
+        after = environment.step(state, action, key_at(key_data, time))
+        # Three numbers in one array: to read each by itself takes as long as a step of a small game.
+        flags = (after.terminated.astype(after.reward.dtype), after.truncated.astype(after.reward.dtype))
+        return after.state, after.obs, jnp.stack([after.reward, *flags]), after.info
 
     def reset(key_data: Array, time: Any) -> tuple[Any, Array]:
         return environment.reset(key_at(key_data, time))

@@ -1,7 +1,7 @@
-"""MinAtar's five games (Young and Tian, 2019), as pgx has them in JAX.
+"""MinAtar's five games (Young and Tian, 2019) in JAX, on the package pgx (extra `minatar`).
 
-All six actions in every game, sticky actions, difficulty that ramps up, no time limit beside Freeway's own.
-The games' rules are pgx's, a package of its own (extra `minatar`); here they meet our contract.
+Every game has all six actions, sticky actions and difficulty that ramps up, and no time limit, except that
+Freeway ends by its own rules. pgx has the rules; this module makes environments in JAX of them.
 """
 
 from collections.abc import Callable
@@ -17,9 +17,9 @@ from gymnasium.spaces import Box, Discrete
 from jaxtyping import Array, Bool
 from numpy.typing import NDArray
 
-from surefoot.jit import jit_for_startup
 from surefoot.envs import seaquest
 from surefoot.errors import UserError
+from surefoot.jit import jit_for_startup
 from surefoot.types import Action, Environment, EnvironmentStep, RandomKey
 
 CHANNELS = {
@@ -35,29 +35,29 @@ CHANNELS = {
         *("friendly bullet", "enemy bullet"),
     ),
 }
-"""The games, and what each channel of their observations shows."""
+"""The games, and what each channel of a game's observations shows."""
 
 ACTIONS = ("nothing", "left", "up", "right", "down", "fire")
 SIDE = 10
 
 State = dict[str, Array]
-"""A game's own fields, by pgx's names."""
+"""The fields of a game's state, by their names in pgx."""
 
 
 class Rules(NamedTuple):
-    """A game as pgx plays it, on states of pgx's."""
+    """The rules of a game, as functions of pgx's own states."""
 
     init: Callable[[RandomKey], Any]
     step: Callable[[Any, Action, RandomKey], Any]
     observe: Callable[[Any], Array]
     state: Callable[..., Any]
-    """Makes a state of an episode under way from its fields."""
+    """From its fields, the state of an episode under way."""
 
 
 @lru_cache
 def make(game: str, *, sticky_action_prob: float = 0.1) -> Environment:
-    """One of the games. With some probability, an action is the one before it instead."""
-    rules = rules_of(game, sticky_action_prob)
+    """One of the games; with probability `sticky_action_prob` a step repeats the action before it."""
+    rules = make_rules(game, sticky_action_prob)
 
     def reset(key: RandomKey) -> tuple[State, Array]:
         state = rules.init(key)
@@ -74,41 +74,42 @@ def make(game: str, *, sticky_action_prob: float = 0.1) -> Environment:
 
 
 @lru_cache
-def rules_of(game: str, sticky_action_prob: float = 0.1) -> Rules:
-    """A game's rules, Seaquest's corrected."""
+def make_rules(game: str, sticky_action_prob: float = 0.1) -> Rules:
+    """The rules of a game as pgx has them, with corrections for Seaquest."""
     if game not in CHANNELS:
         raise UserError(f"game: got {game}, accepted: {', '.join(CHANNELS)}")
     if not 0 <= sticky_action_prob <= 1:
         raise UserError(f"sticky_action_prob: got {sticky_action_prob}, accepted: numbers from 0 to 1")
-    # Imported here: it is an extra, and it makes arrays as soon as it is imported.
+    # Imported here: pgx is an extra, and it makes arrays as soon as it is imported.
     if find_spec("pgx") is None:
-        raise UserError("MinAtar needs pgx, accepted: pip install 'surefoot[minatar]'")
+        raise UserError(
+            "env: MinAtar needs the package pgx, which is not installed: pip install 'surefoot[minatar]'"
+        )
     is_seaquest = game == "seaquest"
     module = seaquest.corrected_module() if is_seaquest else import_module(f"pgx.minatar.{game}")
-    theirs = getattr(module, "MinAtar" + game.title().replace("_", ""))(
+    pgx_game = getattr(module, "MinAtar" + game.title().replace("_", ""))(
         use_minimal_action_set=False, sticky_action_prob=sticky_action_prob
     )
-
-    observe = seaquest.corrected_observe(theirs.observe) if is_seaquest else theirs.observe
+    observe = seaquest.corrected_observe(pgx_game.observe) if is_seaquest else pgx_game.observe
 
     def init(key: RandomKey) -> Any:
-        state = theirs.init(key)
-        return seaquest.corrected_start(state) if is_seaquest else state
+        state = pgx_game.init(key)
+        return seaquest.corrected_init(state) if is_seaquest else state
 
     def step(state: Any, action: Action, key: RandomKey) -> Any:
-        after = theirs.step(state, action, key)
+        after = pgx_game.step(state, action, key)
         return seaquest.corrected_step(state, after, observe) if is_seaquest else after
 
     return Rules(
         _promoting(init),
         _promoting(step),
         _promoting(observe),
-        partial(module.State, legal_action_mask=theirs.legal_action_mask),
+        partial(module.State, legal_action_mask=pgx_game.legal_action_mask),
     )
 
 
 def _promoting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Pgx mixes types and ranks, which strict promotion forbids."""
+    """A function that may mix dtypes and ranks, as pgx does, also where JAX is set to forbid that."""
 
     def call(*args: Any) -> Any:
         with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
@@ -118,7 +119,7 @@ def _promoting(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _fields(state: Any) -> State:
-    """What a game needs to go on: pgx's own fields say nothing more while an episode lasts."""
+    """The fields that the game itself needs; pgx's further fields are constant within an episode."""
     return {name: getattr(state, name) for name in state.__dataclass_fields__ if name.startswith("_")}
 
 
@@ -137,20 +138,20 @@ COLORS = np.array(
     ],
     np.uint8,
 )
-"""One a channel."""
+"""One colour for each channel."""
 BACKGROUND = (24, 26, 33)
 CELL_PIXELS = 24
 
 
-def painter(game: str) -> Callable[[State], NDArray[np.uint8]]:
-    """Makes pictures of a game's states, `[height, width, 3]`."""
-    rules = rules_of(game)
+def make_render(game: str) -> Callable[[State], NDArray[np.uint8]]:
+    """A function from a game's states to pictures of them, `[height, width, 3]`."""
+    rules = make_rules(game)
     observe = jit_for_startup(lambda state: rules.observe(rules.state(**state)))
-    return lambda state: picture_of(np.asarray(observe(state)))
+    return lambda state: render_observation(np.asarray(observe(state)))
 
 
-def picture_of(obs: Bool[NDArray[Any], "side side channels"]) -> NDArray[np.uint8]:
-    """An observation in colours; where channels overlap, the later one shows."""
+def render_observation(obs: Bool[NDArray[Any], "side side channels"]) -> NDArray[np.uint8]:
+    """An observation as a picture; where channels overlap, the later one is visible."""
     cells = np.empty((SIDE, SIDE, 3), np.uint8)
     cells[:] = BACKGROUND
     for channel in range(obs.shape[-1]):

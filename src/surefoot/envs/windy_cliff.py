@@ -1,8 +1,9 @@
-"""The windy cliff of Figure 2: a short path along a ledge where wind blows, a longer safe one above.
+"""The windy cliff of Figure 2: a short path along a ledge where wind blows, and a longer safe one above it.
 
-The bottom row holds the start (left), the goal (right) and the ledge between them. Stepping down from the
-ledge falls; after each move that ends on it, wind blows the agent off now and then. A fall ends the episode
-with no extra reward. The clock is part of the observation, so that running out of time is part of the task.
+The bottom row has the start (left), the goal (right) and the ledge between them. An agent that steps down
+from the ledge falls; after each move that ends on it, wind may blow the agent off. A fall terminates the
+episode with no extra reward. The time is part of the observation, so that the time limit is part of the task
+and terminates the episode too.
 """
 
 from dataclasses import dataclass
@@ -21,15 +22,15 @@ from surefoot.types import Action, Environment, EnvironmentStep, RandomKey
 
 UP, RIGHT, DOWN, LEFT = range(4)
 MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
-"""Rows and columns that each action moves by; row 0 is the top."""
+"""The change of row and column by each action; row 0 is the top."""
 
 FALL_CAUSES = ("", "wind", "step")
-"""The causes of a fall, by their numbers in `info["fall_cause"]`."""
+"""Names of the numbers in `info["fall_cause"]`; the first means no fall."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """The windy cliff's parameters; the defaults are the paper's."""
+    """Parameters of the windy cliff; the defaults are the paper's."""
 
     rows: int = 2
     """Height of the grid; the ledge is in the bottom row."""
@@ -47,7 +48,7 @@ class Config:
     """Steps after which an episode ends."""
 
     def __post_init__(self) -> None:
-        """Validate."""
+        """Refuse parameters outside their bounds."""
         if self.rows < 2 or self.columns < 3 or self.time_limit < 1:
             raise UserError(
                 f"windy cliff: got rows {self.rows}, columns {self.columns}, time_limit {self.time_limit}, "
@@ -58,7 +59,7 @@ class Config:
 
 
 class State(NamedTuple):
-    """Row and column of the agent, and the steps since the start."""
+    """Row and column of the agent, and the number of steps since the start."""
 
     row: Int[Array, ""]
     column: Int[Array, ""]
@@ -67,7 +68,7 @@ class State(NamedTuple):
 
 @lru_cache
 def make(config: Config | None = None) -> Environment:
-    """The windy cliff as pure functions."""
+    """The windy cliff as an environment in JAX."""
     config = config or Config()
     cells, bottom, goal = config.rows * config.columns, config.rows - 1, config.columns - 1
 
@@ -118,7 +119,7 @@ def is_ledge(cell: tuple[int, ...], config: Config) -> bool:
 
 
 def observations(config: Config | None = None) -> NDArray[np.float32]:
-    """What is observed at every time, row and column, `[time, row, column, observation]`."""
+    """The observation at every time, row and column, `[time, row, column, observation]`."""
     config = config or Config()
     cells = config.rows * config.columns
     position = np.eye(cells, dtype=np.float32).reshape(1, config.rows, config.columns, cells)

@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
 
 
 def exact_returns(policy_table: PolicyTable, config: Config | None = None, discount: float = 1.0) -> Returns:
-    """Solve a policy by dynamic programming, backwards from the time limit."""
+    """The returns of a policy, by dynamic programming backwards from the time limit."""
     config = config or Config()
     shape = (config.time_limit + 1, config.rows, config.columns)
     first, second = np.zeros(shape), np.zeros(shape)  # Moments of the return; 0 at the time limit.
@@ -45,7 +45,7 @@ def exact_returns(policy_table: PolicyTable, config: Config | None = None, disco
 
 
 def walk(policy_table: PolicyTable, config: Config | None = None) -> list[tuple[int, int]]:
-    """The cells that a policy visits from the start while no wind blows."""
+    """The cells that a policy visits from the start if no wind blows."""
     config = config or Config()
     cells = [(config.rows - 1, 0)]
     for time in range(config.time_limit):
@@ -66,7 +66,7 @@ def path_kind(policy_table: PolicyTable, config: Config | None = None) -> str:
 
 
 def _outcomes(cell: tuple[int, ...], action: Any, config: Config) -> list[Outcome]:
-    """Everything that can follow an action; last, what follows without wind."""
+    """All outcomes of an action; the last one is that without wind."""
     row, column = cell
     bottom, goal = config.rows - 1, config.columns - 1
     down, right = MOVES[action]

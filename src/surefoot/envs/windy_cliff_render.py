@@ -1,4 +1,4 @@
-"""The windy cliff drawn: as letters and as a picture."""
+"""Renders of the windy cliff, as text and as a picture."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ def _cell_kind(cell: tuple[int, ...], config: Config) -> str:
 
 
 def render_text(state: State, config: Config) -> str:
-    """The grid in letters: S start, G goal, ~ ledge, . ground, @ the agent; and the time."""
+    """The grid in letters (S start, G goal, ~ ledge, . ground, @ agent), and the time."""
     letters = {"ground": ".", "ledge": "~", "start": "S", "goal": "G"}
     here = (int(state.row), int(state.column))
     lines = [
@@ -36,7 +36,7 @@ def render_text(state: State, config: Config) -> str:
 
 
 def render_pixels(state: State, config: Config) -> NDArray[np.uint8]:
-    """The grid as a picture, `[height, width, 3]`: the agent is a disc."""
+    """The grid as a picture, `[height, width, 3]`, with the agent as a disc."""
     size = CELL_PIXELS
     picture = np.zeros((config.rows * size, config.columns * size, 3), np.uint8)
     rows, columns = np.mgrid[:size, :size] - (size - 1) / 2

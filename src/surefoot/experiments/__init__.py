@@ -1,4 +1,4 @@
-"""The paper's experiments, one a file: what to run, what it claims, how it is drawn."""
+"""The paper's experiments, one a file: what is run, which claims it checks, and its figure."""
 
 from surefoot.experiments import cliff, hyperparameter_search, minatar, network_width, propositions, toy
 from surefoot.experiments.base import Experiment
@@ -7,3 +7,4 @@ EXPERIMENTS: dict[str, Experiment] = {
     module.EXPERIMENT.name: module.EXPERIMENT
     for module in (propositions, toy, network_width, cliff, minatar, hyperparameter_search)
 }
+"""All experiments by their names on the command line."""

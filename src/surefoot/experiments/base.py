@@ -1,6 +1,5 @@
-"""What an experiment is: settings in; claims, tables and figures out."""
+"""The contract of an experiment: settings in; claims, tables and a figure out."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -10,33 +9,32 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from surefoot.claims import Claim, Verdict
+from surefoot.claims import Claim
+from surefoot.settings import Settings
 from surefoot.sweeps.plan import PlannedRun
-from surefoot.errors import UserError
 
 Table = Mapping[str, NDArray[Any]]
 """Columns by name, all of one length."""
 
 Advance = Callable[[float], None]
-"""Called with the part of the whole work, from 0 to 1, that was just done."""
-
+"""Reports progress: called with the fraction of all work that was just done."""
 
 Sweep = Callable[[Sequence[PlannedRun]], Mapping[str, Path]]
-"""Carries out a plan to its end; where each run is, by its name."""
+"""Runs a plan to its end and returns the directory of each run by the run's name."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What the settings of every experiment have in common."""
+class ExperimentConfig(Settings):
+    """Settings that every experiment has."""
 
     seeds: int
     """Independent repetitions."""
     steps: int
-    """Length of each repetition, in the unit that the experiment documents."""
+    """Length of each repetition, in the unit that the experiment documents. The default is full length."""
 
 
 class Outcome(NamedTuple):
-    """What an experiment found."""
+    """The results of an experiment."""
 
     claims: Sequence[Claim]
     tables: Mapping[str, Table]
@@ -50,53 +48,45 @@ class Experiment:
     name: str
     title: str
     intervals: str
-    """What its intervals are."""
+    """How its intervals are computed, for the reader of its claims."""
     tables: tuple[str, ...]
-    """Names of the tables it gives."""
-    config: type[Settings]
+    """Names of its tables, each of which becomes a CSV file."""
+    config: type[ExperimentConfig]
+    """Its settings class."""
     empirical: bool = True
-    """Whether its claims need runs of full length: in shorter ones nothing fails, it is undecided."""
+    """Whether its claims are about training, which needs full length, rather than about mathematics."""
+    min_seeds: int = 1
+    """Fewest seeds that decide an empirical claim."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DirectExperiment(Experiment):
-    """One that does its work itself."""
+    """An experiment that computes everything in this process."""
 
     run: Callable[[Any, Advance], Outcome]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SweptExperiment(Experiment):
-    """One whose work is runs of the command, kept in its directory: it can be stopped and gone on with."""
+    """An experiment that trains many runs, each in its own directory: it can be interrupted and resumed."""
 
     run: Callable[[Any, Sweep], Outcome]
 
 
-def judged(experiment: Experiment, settings: Settings, claims: Sequence[Claim]) -> list[Claim]:
-    """Claims with the verdicts that runs of this length allow."""
-    full = next(field.default for field in fields(experiment.config) if field.name == "steps")
-    short = experiment.empirical and settings.steps < cast("int", full)
-    return [each.undecided() if short and each.verdict == Verdict.FAILS else each for each in claims]
+def verdicts_allowed(
+    experiment: Experiment, settings: ExperimentConfig, claims: Sequence[Claim]
+) -> list[Claim]:
+    """Claims with the verdicts that these settings allow.
 
-
-def require_at_least(least: int, **settings: int) -> None:
-    """Refuse a whole number below `least`, naming its field."""
-    for name, value in settings.items():
-        if value < least:
-            raise UserError(f"{_flag(name)}: got {value}, accepted: whole numbers from {least}")
-
-
-def require_positive(**settings: float) -> None:
-    """Refuse a number that is not finite and above nought, naming its field."""
-    for name, value in settings.items():
-        if not 0 < value < math.inf:
-            raise UserError(f"{_flag(name)}: got {value}, accepted: numbers above 0")
-
-
-def _flag(field: str) -> str:
-    return "--" + field.replace("_", "-")
+    Runs of an empirical experiment that are too short or too few decide nothing: all claims are undecided.
+    """
+    full_length = cast(
+        "int", next(each.default for each in fields(experiment.config) if each.name == "steps")
+    )
+    is_enough = settings.steps >= full_length and settings.seeds >= experiment.min_seeds
+    return [each if is_enough or not experiment.empirical else each.undecided() for each in claims]
 
 
 def stack_tables(tables: Sequence[Table]) -> Table:
-    """One table from several with the same columns."""
+    """The rows of several tables with equal columns, one table after the other."""
     return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}

@@ -1,4 +1,4 @@
-"""Figure 2: safe learning on the windy cliff, four agents that differ in how they choose actions."""
+"""Figure 2: safe learning on the windy cliff, with four agents that differ in how they choose actions."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -12,55 +12,50 @@ from surefoot.agents import qrdqn, uadqn
 from surefoot.agents.presets import resolve_settings
 from surefoot.claims import Claim, above, below, between, claim
 from surefoot.envs import windy_cliff, windy_cliff_exact
+from surefoot.envs.windy_cliff_exact import PolicyTable
 from surefoot.experiments.base import (
+    ExperimentConfig,
     Outcome,
-    Settings,
     Sweep,
     SweptExperiment,
     Table,
-    require_at_least,
     stack_tables,
 )
 from surefoot.figures import cliff as figure
 from surefoot.runs.log_files import read_metrics
+from surefoot.settings import bounded
 from surefoot.statistics import Estimate, fraction_estimate, mean_estimate
 from surefoot.sweeps.plan import PlannedRun
-from surefoot.errors import UserError
 
-LOOK_EVERY = 100
-"""Steps between looks at what an agent believes and would do."""
-LATE = 2_000
-"""The last steps, in which habits show."""
-EARLY = (500, 2_000)
-"""The first steps of learning."""
+PROBE_EVERY = 100
+"""Steps between calls of the probe `look`."""
+LATE_STEPS = 2_000
+"""The number of last steps, in which the trained agent's falls are counted by cause."""
+EARLY_STEPS = (500, 2_000)
+"""The first and the last of the early steps of learning."""
 
 PATHS = ("none", "risky", "safe")
-"""Ways to the goal, by their numbers in the log."""
+"""The kinds of paths to the goal; the log contains their positions in this tuple."""
 
-RISKY = np.full((15, 2, 5), windy_cliff.RIGHT)
-SAFE = RISKY.copy()
-SAFE[:, 1, 0], SAFE[:, 0, 4] = windy_cliff.UP, windy_cliff.DOWN
+RISKY_POLICY = np.full((15, 2, 5), windy_cliff.RIGHT)
+"""The policy table of the path along the ledge."""
+SAFE_POLICY = RISKY_POLICY.copy()
+"""The policy table of the path above the ledge."""
+SAFE_POLICY[:, 1, 0], SAFE_POLICY[:, 0, 4] = windy_cliff.UP, windy_cliff.DOWN
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings):
+class Config(ExperimentConfig):
     """Windy cliff: the settings of Figure 2."""
 
-    seeds: int = 30
+    seeds: int = bounded(30, at_least=1)
     """Independent runs of each agent."""
-    steps: int = 10_000
+    steps: int = bounded(10_000, at_least=PROBE_EVERY)
     """Environment steps per run, one update each."""
     preset: Literal["paper", "released"] = "paper"
-    """Where the paper and its released code differ: whose way."""
-    exploration: float = 4.0
-    """Factor of the epistemic variance in Thompson sampling (beta): as in the code, the paper has none."""
-
-    def __post_init__(self) -> None:
-        """Validate."""
-        require_at_least(1, seeds=self.seeds)
-        require_at_least(LOOK_EVERY, steps=self.steps)
-        if self.exploration < 0:
-            raise UserError(f"--exploration: got {self.exploration}, accepted: numbers from 0")
+    """Whose settings are used where the paper and its released code differ."""
+    exploration: float = bounded(4.0, at_least=0)
+    """Factor of the epistemic variance in Thompson sampling (beta). Only the released code has it."""
 
 
 LEARNING: dict[str, Any] = {
@@ -72,31 +67,32 @@ LEARNING: dict[str, Any] = {
     "learning_starts": 500,
     "target_period": 100,
 }
-
+"""Settings of all four agents."""
 
 LABELS = ("QR-DQN", "UA-DQN risk-neutral", "UA-DQN variant 1", "UA-DQN variant 2")
+"""Names of the agents in tables and claims."""
 QR_DQN, NEUTRAL, VARIANT_1, VARIANT_2 = LABELS
 
 
 def agent_settings(label: str, preset: str, exploration: float) -> tuple[str, dict[str, Any]]:
-    """An agent's name and settings; the agents differ in action selection only."""
+    """The name and the settings of an agent; the agents differ in action selection only."""
     released = preset == "released"
     if label == QR_DQN:
         epsilon = {"final_epsilon": 0.05, "final_epsilon_step": 2_000}
         return "qrdqn", {**LEARNING, **(qrdqn.RELEASED if released else {}), **epsilon}
     common = {**LEARNING, **(uadqn.RELEASED if released else {}), "exploration": exploration}
-    different: dict[str, dict[str, Any]] = {
+    action_selection: dict[str, dict[str, Any]] = {
         NEUTRAL: {},
         VARIANT_1: {"risk_aversion": 0.5, "aleatoric": "biased"},
         VARIANT_2: {"risk_aversion": 0.5},
     }
-    return "uadqn", {**common, **different[label]}
+    return "uadqn", {**common, **action_selection[label]}
 
 
-def planned(config: Config, label: str, seed: int) -> PlannedRun:
-    """One run of the command, looked at every so often."""
+def planned_run(config: Config, label: str, seed: int) -> PlannedRun:
+    """One training run of an agent; the probe `look` adds to its log."""
     agent, given = agent_settings(label, config.preset, config.exploration)
-    # All settings, so that none depends on the preset that suits the observations.
+    # All settings are given, so that none depends on the preset for these observations.
     settings = asdict(resolve_settings(agent, "minatar", given))
     run = {
         "env": "surefoot/WindyCliff-v0",
@@ -104,17 +100,17 @@ def planned(config: Config, label: str, seed: int) -> PlannedRun:
         "network": "mlp:100,100",
         "seed": seed,
         "eval_every": 0,
-        "log_every": LOOK_EVERY,
+        "log_every": PROBE_EVERY,
         "probe": f"{look.__module__}:{look.__name__}",
     }
-    words = [label.lower().replace(" ", "-"), config.preset, f"beta{config.exploration:g}", f"seed{seed}"]
-    return PlannedRun(name="-".join(words), steps=config.steps, settings={**run, **settings})
+    parts = [label.lower().replace(" ", "-"), config.preset, f"beta{config.exploration:g}", f"seed{seed}"]
+    return PlannedRun(name="-".join(parts), steps=config.steps, settings={**run, **settings})
 
 
 def look(model: Any) -> dict[str, float]:
-    """Beliefs at the start, and the path that the agent would take."""
-    everywhere = windy_cliff.observations()
-    shape, flat = everywhere.shape[:-1], everywhere.reshape(-1, everywhere.shape[-1])
+    """The probe of these runs: beliefs at the start, and the path that the greedy policy takes."""
+    observations = windy_cliff.observations()
+    shape, flat = observations.shape[:-1], observations.reshape(-1, observations.shape[-1])
     aleatoric = np.asarray(model.beliefs(flat).aleatoric).reshape(*shape, -1)[0, 1, 0]
     actions = np.asarray(model.predict(flat)[0]).reshape(shape)
     return {
@@ -124,9 +120,9 @@ def look(model: Any) -> dict[str, float]:
     }
 
 
-def table_of(path: Path, label: str, seed: int, steps: int) -> Table:
-    """What a run's log says: falls so far, beliefs at the start, the path it would take."""
-    lines = [line for line in read_metrics(path) if line["step"] <= steps and line["step"] % LOOK_EVERY == 0]
+def read_run(path: Path, label: str, seed: int, steps: int) -> Table:
+    """A table from a run's log: falls so far, beliefs at the start, and the path of the greedy policy."""
+    lines = [line for line in read_metrics(path) if line["step"] <= steps and line["step"] % PROBE_EVERY == 0]
     falls = np.array([line["info/fell"] for line in lines], int)
     blown = np.array([line["info/blown_off"] for line in lines], int)
     return {
@@ -142,12 +138,14 @@ def table_of(path: Path, label: str, seed: int, steps: int) -> Table:
 
 
 def run(config: Config, sweep: Sweep) -> Outcome:
-    """Train every agent with every seed, then judge and draw."""
-    plan = {(label, seed): planned(config, label, seed) for seed in range(config.seeds) for label in LABELS}
+    """Train every agent with every seed, then check the claims and draw the figure."""
+    plan = {
+        (label, seed): planned_run(config, label, seed) for seed in range(config.seeds) for label in LABELS
+    }
     paths = sweep(list(plan.values()))
     table = stack_tables(
         [
-            table_of(paths[plan[label, seed].name], label, seed, config.steps)
+            read_run(paths[plan[label, seed].name], label, seed, config.steps)
             for label in LABELS
             for seed in range(config.seeds)
         ]
@@ -156,7 +154,7 @@ def run(config: Config, sweep: Sweep) -> Outcome:
 
 
 class Results:
-    """The table by agent: arrays `[seed, look]`."""
+    """The table by agent: each column as an array `[seed, log entry]`."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -164,33 +162,34 @@ class Results:
         self.steps = table["step"][(table["agent"] == LABELS[0]) & (table["seed"] == 0)]
 
     def column(self, label: str, name: str) -> NDArray[Any]:
-        """A column of one agent."""
+        """A column of one agent's rows."""
         return self._table[name][self._table["agent"] == label].reshape(self.seeds, -1)
 
     def falls(self, label: str) -> NDArray[Any]:
-        """Falls so far, of any cause."""
+        """Falls so far, by wind or by a step off the cliff."""
         return self.column(label, "wind_falls") + self.column(label, "step_falls")
 
-    def late(self, label: str, name: str) -> NDArray[Any]:
-        """How much a count grew in the last steps, by seed."""
+    def late_increase(self, label: str, name: str) -> NDArray[Any]:
+        """How much a count grew during the last `LATE_STEPS` steps, for each seed."""
         values = self.column(label, name)
-        before = np.searchsorted(self.steps, self.steps[-1] - LATE)
+        before = np.searchsorted(self.steps, self.steps[-1] - LATE_STEPS)
         return values[:, -1] - values[:, min(before, len(self.steps) - 1)]
 
-    def settled(self, label: str, paths: Sequence[str]) -> NDArray[Any]:
-        """First step from which a seed's path stays among these; the last step where it never does."""
-        inside = np.isin(self.column(label, "path"), paths)
-        # Counted from the end: how many looks in a row were inside.
-        streak = np.cumprod(inside[:, ::-1], axis=1).sum(axis=1)
+    def settled_step(self, label: str, paths: Sequence[str]) -> NDArray[Any]:
+        """The step from which a seed's path is always one of these; the last step if it never is."""
+        is_among = np.isin(self.column(label, "path"), paths)
+        # The number of entries in a row, counted from the end, whose path is one of these.
+        streak = np.cumprod(is_among[:, ::-1], axis=1).sum(axis=1)
         first = np.minimum(len(self.steps) - streak, len(self.steps) - 1)
         return self.steps[first]
 
 
 def claims(table: Table) -> list[Claim]:
-    """The sentences of section 3.1, over seeds."""
+    """The sentences of section 3.1, checked over seeds."""
     results = Results(table)
     solved, safe, risky = ("safe", "risky"), ("safe",), ("risky",)
-    early = (results.steps >= EARLY[0]) & (results.steps <= EARLY[1])
+    first, last = EARLY_STEPS
+    early, early_steps = (results.steps >= first) & (results.steps <= last), f"steps {first} to {last}"
 
     def ends_on(label: str, paths: Sequence[str]) -> NDArray[Any]:
         return np.isin(results.column(label, "path")[:, -1], paths)
@@ -199,18 +198,18 @@ def claims(table: Table) -> list[Claim]:
         return mean_estimate((results.falls(one) - results.falls(other))[:, -1])
 
     def share(label: str, cause: str) -> Estimate:
-        part = results.late(label, f"{cause}_falls")
-        total = results.late(label, "wind_falls") + results.late(label, "step_falls")
+        part = results.late_increase(label, f"{cause}_falls")
+        total = results.late_increase(label, "wind_falls") + results.late_increase(label, "step_falls")
         return mean_estimate(part[total > 0] / total[total > 0]) if np.any(total) else Estimate(np.nan, None)
 
-    def exact(plan: Any) -> Estimate:
-        value = float(windy_cliff_exact.exact_returns(plan).mean[0, 1, 0])
+    def exact(policy_table: PolicyTable) -> Estimate:
+        value = float(windy_cliff_exact.exact_returns(policy_table).mean[0, 1, 0])
         return Estimate(value, (value, value))
 
-    exact_sd = float(windy_cliff_exact.exact_returns(RISKY).sd[0, 1, 0])
-    last_looks = results.column(NEUTRAL, "aleatoric_right")[:, -10:].mean(axis=1)
+    exact_sd = float(windy_cliff_exact.exact_returns(RISKY_POLICY).sd[0, 1, 0])
+    last_estimates = results.column(NEUTRAL, "aleatoric_right")[:, -10:].mean(axis=1)
     overestimate = results.column(VARIANT_1, "aleatoric_up") - results.column(VARIANT_2, "aleatoric_up")
-    solved_from = np.stack([results.settled(label, solved) for label in LABELS]).max(axis=0)
+    solved_from = np.stack([results.settled_step(label, solved) for label in LABELS]).max(axis=0)
     all_solve = all(np.all(ends_on(label, solved)) for label in LABELS)
     expectation = (
         "the expectation value of the returns of the risky trajectory is 4.8, while for the safe one it is 4"
@@ -225,9 +224,9 @@ def claims(table: Table) -> list[Claim]:
     longer = (
         "variant 1 overestimates aleatoric uncertainty [...], takes longer to identify the safe trajectory"
     )
-    found = [
-        ("exact mean return of the risky path", expectation, exact(RISKY), between(4.8, 4.9)),
-        ("exact mean return of the safe path", expectation, exact(SAFE), between(4, 4)),
+    measurements = [
+        ("exact mean return of the risky path", expectation, exact(RISKY_POLICY), between(4.8, 4.9)),
+        ("exact mean return of the safe path", expectation, exact(SAFE_POLICY), between(4, 4)),
         *(
             (
                 f"seeds that reach the goal in the end, {label}",
@@ -247,13 +246,13 @@ def claims(table: Table) -> list[Claim]:
         ("falls: risk-neutral less variant 1", order, more_falls(NEUTRAL, VARIANT_1), above(0)),
         ("falls: variant 1 less variant 2", order, more_falls(VARIANT_1, VARIANT_2), above(0)),
         (
-            f"risk-neutral: part of the last {LATE} steps' falls by wind",
+            f"risk-neutral: part of the last {LATE_STEPS} steps' falls by wind",
             only,
             share(NEUTRAL, "wind"),
             above(0.9),
         ),
         (
-            f"QR-DQN: part of the last {LATE} steps' falls by stepping off",
+            f"QR-DQN: part of the last {LATE_STEPS} steps' falls by stepping off",
             order,
             share(QR_DQN, "step"),
             above(0.05),
@@ -277,7 +276,7 @@ def claims(table: Table) -> list[Claim]:
             above(0.85),
         ),
         (
-            f"aleatoric sd of going up (exact 0), steps {EARLY[0]} to {EARLY[1]}: variant 1 less variant 2",
+            f"aleatoric sd of going up (exact 0), {early_steps}: variant 1 less variant 2",
             longer,
             mean_estimate(overestimate[:, early].mean(axis=1)) if np.any(early) else Estimate(np.nan, None),
             above(0),
@@ -285,19 +284,19 @@ def claims(table: Table) -> list[Claim]:
         (
             "step from which the path is always safe: variant 1 less variant 2",
             longer,
-            mean_estimate(results.settled(VARIANT_1, safe) - results.settled(VARIANT_2, safe)),
+            mean_estimate(results.settled_step(VARIANT_1, safe) - results.settled_step(VARIANT_2, safe)),
             above(0),
         ),
         (
             f"aleatoric sd of stepping onto the ledge in the end (exact {exact_sd:.3g}), risk-neutral",
             "practical, unbiased estimators for both types of uncertainty",
-            mean_estimate(last_looks),
+            mean_estimate(last_estimates),
             between(0.85 * exact_sd, 1.15 * exact_sd),
         ),
     ]
     return [
         claim(name, paper=paper, **estimate._asdict(), criterion=criterion)
-        for name, paper, estimate, criterion in found
+        for name, paper, estimate, criterion in measurements
     ]
 
 

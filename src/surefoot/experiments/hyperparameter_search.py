@@ -1,4 +1,4 @@
-"""The appendix's search for settings, on MinAtar's Breakout."""
+"""The search for hyperparameters of the paper's appendix, on MinAtar Breakout."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,16 +10,10 @@ from numpy.typing import NDArray
 
 from surefoot.claims import Claim, below, between, claim
 from surefoot.envs import MINATAR_IDS
-from surefoot.experiments.base import (
-    Outcome,
-    Settings,
-    Sweep,
-    SweptExperiment,
-    Table,
-    require_at_least,
-)
-from surefoot.experiments.minatar import FULL_LENGTH, if_enough, score_of
+from surefoot.experiments.base import ExperimentConfig, Outcome, Sweep, SweptExperiment, Table
+from surefoot.experiments.minatar import FULL_LENGTH, MIN_SEEDS, final_score
 from surefoot.figures import hyperparameter_search as figure
+from surefoot.settings import bounded
 from surefoot.statistics import Strata, bootstrap_estimate
 from surefoot.sweeps.plan import PlannedRun
 
@@ -28,36 +22,32 @@ LEARNING_RATES = (1e-4, 2.5e-4)
 ADAM_EPSILONS = (1e-8, 0.01 / 32)
 FINAL_EPSILONS = (0.1, 0.03, 0.01)
 EXPLORATIONS = (0.5, 0.2, 0.1, 0.04)
-"""The paper's three, and what the released code's factor amounts to."""
+"""The three values of beta in the paper, and the one that the factor in the released code amounts to."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings):
-    """Search: QR-DQN's Adam and epsilon, UA-DQN's beta."""
+class Config(ExperimentConfig):
+    """Settings of the search among QR-DQN's learning rates and epsilons and UA-DQN's betas."""
 
-    seeds: int = 5
-    """Independent runs with each setting; the paper does not say how many it made."""
-    steps: int = FULL_LENGTH
+    seeds: int = bounded(5, at_least=1)
+    """Independent runs of each candidate; the paper does not report how many it made."""
+    steps: int = bounded(FULL_LENGTH, at_least=1)
     """Environment steps per run, one update each."""
-
-    def __post_init__(self) -> None:
-        """Validate."""
-        require_at_least(1, seeds=self.seeds, steps=self.steps)
 
 
 class Candidate(NamedTuple):
-    """An agent with the settings that are searched among."""
+    """An agent with one choice of the settings that are searched."""
 
     agent: str
     settings: tuple[tuple[str, float], ...]
 
     @property
     def name(self) -> str:
-        """In file names and tables."""
+        """Its name in file names and tables."""
         return "-".join([self.agent, *(f"{name}={value:.3g}" for name, value in self.settings)])
 
     def has(self, **settings: float) -> bool:
-        """Whether it has these."""
+        """Whether it has these settings."""
         return settings.items() <= dict(self.settings).items()
 
 
@@ -68,10 +58,11 @@ CANDIDATES = [
     ),
     *(Candidate("uadqn", (("exploration", beta),)) for beta in EXPLORATIONS),
 ]
+"""All candidates of the search."""
 
 
-def planned(candidate: Candidate, seed: int, steps: int) -> PlannedRun:
-    """A candidate's run."""
+def planned_run(candidate: Candidate, seed: int, steps: int) -> PlannedRun:
+    """One training run of a candidate."""
     fixed = {"env": MINATAR_IDS[GAME], "agent": candidate.agent, "seed": seed, "preset": "minatar"}
     return PlannedRun(
         name=f"{candidate.name}-seed{seed}",
@@ -81,26 +72,26 @@ def planned(candidate: Candidate, seed: int, steps: int) -> PlannedRun:
 
 
 def run(config: Config, sweep: Sweep) -> Outcome:
-    """Carry out all runs, then judge and draw."""
+    """Train all runs, then check the claims and draw the figure."""
     plan = {
-        (candidate, seed): planned(candidate, seed, config.steps)
+        (candidate, seed): planned_run(candidate, seed, config.steps)
         for seed in range(config.seeds)
         for candidate in CANDIDATES
     }
     paths = sweep(list(plan.values()))
     scores = {
         candidate: np.array(
-            [score_of(paths[plan[candidate, seed].name], config.steps) for seed in range(config.seeds)]
+            [final_score(paths[plan[candidate, seed].name], config.steps) for seed in range(config.seeds)]
         )
         for candidate in CANDIDATES
     }
-    table = table_of(scores)
-    return Outcome(claims(config, scores), {"data": table}, figure.draw(table))
+    table = scores_table(scores)
+    return Outcome(claims(scores), {"data": table}, figure.draw(table))
 
 
-def table_of(scores: Mapping[Candidate, NDArray[Any]]) -> Table:
-    """One line a run; a setting that an agent does not have is NaN."""
-    rows = [(each, seed, score) for each, found in scores.items() for seed, score in enumerate(found)]
+def scores_table(scores: Mapping[Candidate, NDArray[Any]]) -> Table:
+    """A table with a row for each run; a setting that an agent does not have is NaN."""
+    rows = [(each, seed, score) for each, by_seed in scores.items() for seed, score in enumerate(by_seed)]
     settings = ("learning_rate", "adam_epsilon", "final_epsilon", "exploration")
     return {
         "agent": np.array([each.agent for each, _, _ in rows]),
@@ -113,20 +104,20 @@ def table_of(scores: Mapping[Candidate, NDArray[Any]]) -> Table:
     }
 
 
-def claims(config: Config, scores: Mapping[Candidate, NDArray[Any]]) -> list[Claim]:
-    """The appendix's sentence on epsilon, over the four settings of Adam."""
+def claims(scores: Mapping[Candidate, NDArray[Any]]) -> list[Claim]:
+    """The sentence of the appendix on epsilon, checked over the four settings of Adam."""
     sentence = (
         "whereas 0.01 and 0.03 lead to similar average scores, a value of 0.03 led to smaller variance in "
         "the results"
     )
 
     def with_epsilon(value: float) -> Strata:
-        return [found for each, found in scores.items() if each.has(final_epsilon=value)]
+        return [by_seed for each, by_seed in scores.items() if each.has(final_epsilon=value)]
 
-    little, more = with_epsilon(0.01), with_epsilon(0.03)
-    similar = bootstrap_estimate(_relative_gap, little, more)
-    spread = bootstrap_estimate(_ratio_of_spreads, more, little)
-    judged = [
+    lower, higher = with_epsilon(0.01), with_epsilon(0.03)
+    similar = bootstrap_estimate(_relative_difference, lower, higher)
+    spread = bootstrap_estimate(_ratio_of_spreads, higher, lower)
+    return [
         claim(
             "mean score with epsilon 0.01 less 0.03, as a part of their mean",
             paper=sentence,
@@ -140,25 +131,26 @@ def claims(config: Config, scores: Mapping[Candidate, NDArray[Any]]) -> list[Cla
             criterion=below(1),
         ),
     ]
-    return if_enough(config, judged)
 
 
-def _relative_gap(one: Sequence[NDArray[Any]], other: Sequence[NDArray[Any]]) -> float:
+def _relative_difference(one: Sequence[NDArray[Any]], other: Sequence[NDArray[Any]]) -> float:
+    """Difference of the mean scores of two groups, divided by the mean of the two."""
     means = np.mean(np.concatenate(one)), np.mean(np.concatenate(other))
     return float((means[0] - means[1]) / (np.mean(means) or 1))
 
 
 def _ratio_of_spreads(one: Sequence[NDArray[Any]], other: Sequence[NDArray[Any]]) -> float:
-    """Of standard deviations within settings, pooled."""
+    """Ratio of the standard deviations of two groups, each pooled over its candidates."""
     spreads = [np.sqrt(np.mean([values.var() for values in each])) for each in (one, other)]
     return float(spreads[0] / spreads[1]) if spreads[1] > 0 else float("nan")
 
 
 EXPERIMENT = SweptExperiment(
     name="search",
-    title="The appendix's search for settings, on Breakout",
+    title="Appendix: search for hyperparameters on Breakout",
     intervals="95 %, stratified bootstrap over seeds",
     tables=("data",),
     config=Config,
+    min_seeds=MIN_SEEDS,
     run=run,
 )

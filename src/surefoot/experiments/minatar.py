@@ -1,7 +1,7 @@
 """Figure 3: learning curves of four agents on the five games of MinAtar."""
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from surefoot.agents import AGENTS, qrdqn, uadqn
 from surefoot.claims import Claim, above, between, claim
 from surefoot.envs import MINATAR_IDS
-from surefoot.experiments.base import Outcome, Settings, Sweep, SweptExperiment, Table, require_at_least
+from surefoot.errors import require
+from surefoot.experiments.base import ExperimentConfig, Outcome, Sweep, SweptExperiment, Table
 from surefoot.figures import minatar as figure
 from surefoot.runs.log_files import read_episodes, read_metrics, seconds_until
+from surefoot.settings import bounded, checked
 from surefoot.statistics import (
     Estimate,
     Strata,
@@ -26,19 +28,20 @@ from surefoot.statistics import (
     window_means,
 )
 from surefoot.sweeps.plan import PlannedRun
-from surefoot.errors import UserError
 
 WINDOWS = 50
-"""Of a learning curve; in full length, each as long as those of the published logs."""
-END = 0.1
-"""The last part of training, over which a run's score is taken."""
-LEAST_END = 10_000
-"""Steps that it has at least, so that even Freeway's episodes of 2,500 steps end in it."""
-FEWEST_SEEDS = 5
-"""Of two agents that are alike, a 95 % bootstrap prefers one in 20 % of cases with 3 seeds, 7 % with 5, 5 %
-with 10 (4,000 simulated pairs each, normal scores)."""
+"""Windows of a learning curve; at full length, each is as long as those of the published logs."""
+END_FRACTION = 0.1
+"""The fraction of training, at its end, over which a run's score is taken."""
+MIN_END_STEPS = 10_000
+"""Fewest steps over which a score is taken, so that even Freeway's episodes of 2,500 steps end in them."""
+MIN_SEEDS = 5
+"""Fewest seeds that decide a claim. Of two agents that are alike, a 95 % bootstrap prefers one in 20 % of
+cases with 3 seeds, 7 % with 5, 5 % with 10 (4,000 simulated pairs each, normal scores)."""
 FULL_LENGTH = 5_000_000
-MORE_EPSILON = 0.1
+"""Steps of a run in the paper."""
+HIGHER_EPSILON = 0.1
+"""QR-DQN's final epsilon in the runs that test a claim of the paper about it; otherwise it is the paper's."""
 
 RELEASED: dict[str, dict[str, Any]] = {
     "uadqn": {**uadqn.RELEASED, "exploration": 0.04},
@@ -47,107 +50,109 @@ RELEASED: dict[str, dict[str, Any]] = {
 """Settings of the released code on MinAtar, where they differ from the paper's."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Config(Settings):
-    """MinAtar: the settings of Figure 3 and of the appendix's table."""
-
-    seeds: int = 10
-    """Independent runs of each agent on each game."""
-    steps: int = FULL_LENGTH
-    """Environment steps per run, one update each."""
-    games: str = ",".join(MINATAR_IDS)
-    """Which of the five, with commas between."""
-    agents: str = "dqn,qrdqn,bootstrapped,uadqn"
-    """Which of the four, with commas between."""
-    preset: Literal["paper", "released"] = "paper"
-    """Where the paper and its released code differ: whose way (beta: 0.2 or 0.04)."""
-
-    def __post_init__(self) -> None:
-        """Validate."""
-        require_at_least(1, seeds=self.seeds, steps=self.steps)
-        chosen("--games", self.games, list(MINATAR_IDS))
-        chosen("--agents", self.agents, list(AGENTS))
-
-
-def chosen(flag: str, text: str, among: Sequence[str]) -> list[str]:
-    """The names in a list with commas, in the order of those there are."""
+def chosen_names(field: str, text: str, known: Iterable[str]) -> list[str]:
+    """The names in a list with commas, in the order in which the known ones are listed."""
+    accepted = list(known)
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
-        if name not in among:
-            raise UserError(f"{flag}: got {name}, accepted: {', '.join(among)}")
-    if not names:
-        raise UserError(f"{flag}: got nothing, accepted: some of {', '.join(among)}")
-    return [name for name in among if name in names]
+        require(field, name, name in accepted, ", ".join(accepted))
+    require(field, "nothing", bool(names), f"some of {', '.join(accepted)}")
+    return [name for name in accepted if name in names]
 
 
-class Cell(NamedTuple):
-    """One curve of one panel, one seed of it."""
+def names_from(default: str, known: Iterable[str]) -> Any:
+    """A field of settings that lists names with commas."""
+
+    def check(field: str, text: str) -> None:
+        chosen_names(field, text, known)
+
+    return checked(default, check)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(ExperimentConfig):
+    """MinAtar: the settings of Figure 3 and of the table in the appendix."""
+
+    seeds: int = bounded(10, at_least=1)
+    """Independent runs of each agent on each game."""
+    steps: int = bounded(FULL_LENGTH, at_least=1)
+    """Environment steps per run, one update each."""
+    games: str = names_from(",".join(MINATAR_IDS), MINATAR_IDS)
+    """Games to train on, with commas between."""
+    agents: str = names_from("dqn,qrdqn,bootstrapped,uadqn", AGENTS)
+    """Agents to train, with commas between."""
+    preset: Literal["paper", "released"] = "paper"
+    """Whose settings are used where the paper and its released code differ (beta: 0.2 or 0.04)."""
+
+
+class CurveKey(NamedTuple):
+    """What identifies one learning curve of one seed."""
 
     game: str
     agent: str
     epsilon: float | None
-    """Of QR-DQN, where it is not the paper's."""
+    """QR-DQN's final epsilon where it is not the paper's."""
     seed: int
 
     @property
     def label(self) -> str:
-        """What the agent is called in tables."""
+        """The name of the agent in tables."""
         return self.agent if self.epsilon is None else f"{self.agent}, epsilon {self.epsilon:g}"
 
 
-def cells(config: Config) -> list[Cell]:
-    """All runs, seed by seed, so that a sweep that is not finished has something of everything."""
-    games = chosen("--games", config.games, list(MINATAR_IDS))
-    agents = chosen("--agents", config.agents, list(AGENTS))
-    found: list[Cell] = []
+def curve_keys(config: Config) -> list[CurveKey]:
+    """All curves, seed by seed, so that an unfinished sweep has runs of every agent on every game."""
+    games = chosen_names("games", config.games, MINATAR_IDS)
+    agents = chosen_names("agents", config.agents, AGENTS)
+    keys: list[CurveKey] = []
     for seed in range(config.seeds):
-        found += [Cell(game, agent, None, seed) for game in games for agent in agents]
+        keys += [CurveKey(game, agent, None, seed) for game in games for agent in agents]
         if "qrdqn" in agents:
-            found.append(Cell(_tuned_on(games), "qrdqn", MORE_EPSILON, seed))
-    return found
+            keys.append(CurveKey(_game_with_higher_epsilon(games), "qrdqn", HIGHER_EPSILON, seed))
+    return keys
 
 
-def _tuned_on(games: Sequence[str]) -> str:
-    """Where more epsilon is tried: on the game of the appendix's search, if it is there."""
+def _game_with_higher_epsilon(games: Sequence[str]) -> str:
+    """The game on which a higher epsilon is tried: Breakout, as in the paper's search, if it is chosen."""
     return "breakout" if "breakout" in games else games[0]
 
 
-def planned(config: Config, cell: Cell) -> PlannedRun:
-    """A curve's run."""
+def planned_run(config: Config, key: CurveKey) -> PlannedRun:
+    """The training run of a curve."""
     settings: dict[str, Any] = {
-        "env": MINATAR_IDS[cell.game],
-        "agent": cell.agent,
-        "seed": cell.seed,
+        "env": MINATAR_IDS[key.game],
+        "agent": key.agent,
+        "seed": key.seed,
         "preset": "minatar",
         "eval_every": 0,
     }
-    words = [cell.game, cell.agent]
-    if cell.epsilon is not None:
-        settings["final_epsilon"] = cell.epsilon
-        words.append(f"epsilon{cell.epsilon:g}")
-    if config.preset == "released" and cell.agent in RELEASED:
-        settings |= RELEASED[cell.agent]
-        words.append("released")
-    words.append(f"seed{cell.seed}")
-    return PlannedRun(name="-".join(words), steps=config.steps, settings=settings)
+    parts = [key.game, key.agent]
+    if key.epsilon is not None:
+        settings["final_epsilon"] = key.epsilon
+        parts.append(f"epsilon{key.epsilon:g}")
+    if config.preset == "released" and key.agent in RELEASED:
+        settings |= RELEASED[key.agent]
+        parts.append("released")
+    parts.append(f"seed{key.seed}")
+    return PlannedRun(name="-".join(parts), steps=config.steps, settings=settings)
 
 
 def run(config: Config, sweep: Sweep) -> Outcome:
-    """Carry out all runs, then judge and draw."""
-    plan = {cell: planned(config, cell) for cell in cells(config)}
+    """Train all runs, then check the claims and draw the figure."""
+    plan = {key: planned_run(config, key) for key in curve_keys(config)}
     paths = sweep(list(plan.values()))
-    curves = {cell: curve_of(paths[run.name], config.steps) for cell, run in plan.items()}
-    scores = {cell: score_of(paths[run.name], config.steps) for cell, run in plan.items()}
-    seconds = {cell: seconds_until(paths[run.name], config.steps) for cell, run in plan.items()}
-    table = table_of(curves)
+    curves = {key: learning_curve(paths[run.name], config.steps) for key, run in plan.items()}
+    scores = {key: final_score(paths[run.name], config.steps) for key, run in plan.items()}
+    seconds = {key: seconds_until(paths[run.name], config.steps) for key, run in plan.items()}
+    table = curves_table(curves)
     return Outcome(
-        claims(config, curves, scores),
+        claims(curves, scores),
         {"data": table, "scores": scores_table(scores, seconds)},
-        figure.draw(table, published(), config.preset),
+        figure.draw(table, published_curves(), config.preset),
     )
 
 
-def curve_of(path: Path, steps: int) -> Table:
+def learning_curve(path: Path, steps: int) -> Table:
     """A run's mean returns, episodes and non-greedy actions in each window of a fixed grid of steps."""
     grid = np.unique(np.linspace(0, steps, min(WINDOWS, steps) + 1).astype(int)[1:])
     episodes = read_episodes(path)
@@ -155,7 +160,7 @@ def curve_of(path: Path, steps: int) -> Table:
     metrics = [line for line in read_metrics(path) if "uncertainty/nongreedy_fraction" in line]
     return {
         "step": grid,
-        "mean_return": window_means(ends, np.array([row.gain for row in episodes]), grid),
+        "mean_return": window_means(ends, np.array([row.episode_return for row in episodes]), grid),
         "episodes": np.bincount(np.searchsorted(grid, ends[ends <= steps]), minlength=len(grid)),
         "nongreedy_fraction": window_means(
             np.array([line["step"] for line in metrics]),
@@ -165,39 +170,39 @@ def curve_of(path: Path, steps: int) -> Table:
     }
 
 
-def score_of(path: Path, steps: int) -> float:
+def final_score(path: Path, steps: int) -> float:
     """Mean return of the episodes that ended in the last part of training; NaN where none did."""
-    first = steps - max(END * steps, LEAST_END)
-    gains = [row.gain for row in read_episodes(path) if first < row.step <= steps]
-    return float(np.mean(gains)) if gains else float("nan")
+    first = steps - max(END_FRACTION * steps, MIN_END_STEPS)
+    returns = [row.episode_return for row in read_episodes(path) if first < row.step <= steps]
+    return float(np.mean(returns)) if returns else float("nan")
 
 
-def table_of(curves: Mapping[Cell, Table]) -> Table:
-    """All curves below each other."""
+def curves_table(curves: Mapping[CurveKey, Table]) -> Table:
+    """One table of all curves, with a row for each window."""
     columns: dict[str, list[Any]] = {"game": [], "agent": [], "seed": []}
-    for cell, curve in curves.items():
+    for key, curve in curves.items():
         length = len(curve["step"])
-        columns["game"] += [cell.game] * length
-        columns["agent"] += [cell.label] * length
-        columns["seed"] += [cell.seed] * length
+        columns["game"] += [key.game] * length
+        columns["agent"] += [key.label] * length
+        columns["seed"] += [key.seed] * length
         for name, values in curve.items():
             columns.setdefault(name, []).extend(values.tolist())
     return {name: np.array(values) for name, values in columns.items()}
 
 
-def scores_table(scores: Mapping[Cell, float], seconds: Mapping[Cell, float]) -> Table:
-    """One line a run: its score, and how long it took on its core."""
+def scores_table(scores: Mapping[CurveKey, float], seconds: Mapping[CurveKey, float]) -> Table:
+    """A table with a row for each run: its score, and how long it took on its core."""
     return {
-        "game": np.array([cell.game for cell in scores]),
-        "agent": np.array([cell.label for cell in scores]),
-        "seed": np.array([cell.seed for cell in scores]),
+        "game": np.array([key.game for key in scores]),
+        "agent": np.array([key.label for key in scores]),
+        "seed": np.array([key.seed for key in scores]),
         "score": np.array(list(scores.values())),
-        "seconds": np.array([round(seconds[cell]) for cell in scores]),
+        "seconds": np.array([round(seconds[key]) for key in scores]),
     }
 
 
-def published() -> Table:
-    """The authors' own logs, one seed per agent, of the three games of which they exist."""
+def published_curves() -> Table:
+    """The curves that the authors published: one seed per agent, on three games."""
     text = files("surefoot.experiments").joinpath("published_minatar.csv").read_text()
     rows = list(csv.DictReader(text.splitlines()))
     return {
@@ -208,72 +213,66 @@ def published() -> Table:
     }
 
 
-def claims(config: Config, curves: Mapping[Cell, Table], scores: Mapping[Cell, float]) -> list[Claim]:
-    """The sentences of section 3.2; undecided where runs are shorter or fewer than it takes."""
-    games = list(dict.fromkeys(cell.game for cell in scores))
-    agents = list(dict.fromkeys(cell.label for cell in scores if cell.epsilon is None))
+def claims(curves: Mapping[CurveKey, Table], scores: Mapping[CurveKey, float]) -> list[Claim]:
+    """The sentences of section 3.2, checked over seeds."""
+    games = list(dict.fromkeys(key.game for key in scores))
+    agents = list(dict.fromkeys(key.label for key in scores if key.epsilon is None))
     better = (
         "QR-DQN outperforms the other DQN variants, and that UA-DQN in turn significantly outperforms QR-DQN"
     )
     nongreedy = "even at the end of training roughly 10-20% of the actions selected by UA-DQN are non-greedy"
     epsilon = "QR-DQN's performance decreases with higher levels of epsilon-greedy exploration"
 
-    def of(game: str, label: str) -> NDArray[Any]:
-        return np.array([score for cell, score in scores.items() if _is(cell, game, label)])
+    def scores_of(game: str, label: str) -> NDArray[Any]:
+        return np.array([score for key, score in scores.items() if _is(key, game, label)])
 
-    best = {game: _best_mean([of(game, each) for each in agents]) for game in games}
+    best = {game: _best_mean([scores_of(game, each) for each in agents]) for game in games}
 
     def strata(label: str) -> Strata:
-        """Scores by game, as parts of the best agent's mean there."""
-        return [of(game, label) / best[game] for game in games]
+        """An agent's scores on each game, as fractions of the best agent's mean score on it."""
+        return [scores_of(game, label) / best[game] for game in games]
 
-    found: list[tuple[str, str, Estimate, Any]] = []
+    measurements: list[tuple[str, str, Estimate, Any]] = []
     for one, other in (("qrdqn", "dqn"), ("qrdqn", "bootstrapped"), ("uadqn", "qrdqn")):
         if one not in agents or other not in agents:
             continue
         for game in games:
-            gap = bootstrap_estimate(_gap, [of(game, one)], [of(game, other)])
-            found.append((f"{game}: score of {one} less {other}", better, gap, above(0)))
-        gap = bootstrap_estimate(_gap, strata(one), strata(other))
-        found.append((f"all games: IQM of scores, {one} less {other}", better, gap, above(0)))
-        chance = bootstrap_estimate(probability_of_improvement, strata(one), strata(other))
-        found.append((f"all games: probability that {one} beats {other}", better, chance, above(0.5)))
+            difference = bootstrap_estimate(_iqm_difference, [scores_of(game, one)], [scores_of(game, other)])
+            measurements.append((f"{game}: score of {one} less {other}", better, difference, above(0)))
+        difference = bootstrap_estimate(_iqm_difference, strata(one), strata(other))
+        measurements.append((f"all games: IQM of scores, {one} less {other}", better, difference, above(0)))
+        probability = bootstrap_estimate(probability_of_improvement, strata(one), strata(other))
+        name = f"all games: probability that {one} beats {other}"
+        measurements.append((name, better, probability, above(0.5)))
     for game in games if "uadqn" in agents else ():
-        ends = [_last(c["nongreedy_fraction"]) for cell, c in curves.items() if _is(cell, game, "uadqn")]
+        ends = [_last(c["nongreedy_fraction"]) for key, c in curves.items() if _is(key, game, "uadqn")]
         name = f"{game}: non-greedy actions of uadqn at the end"
-        found.append((name, nongreedy, mean_estimate(np.array(ends)), between(0.1, 0.2)))
-    for game, label in dict.fromkeys((cell.game, cell.label) for cell in scores if cell.epsilon is not None):
-        gap = bootstrap_estimate(_gap, [of(game, "qrdqn")], [of(game, label)])
-        found.append((f"{game}: score of qrdqn less {label}", epsilon, gap, above(0)))
-    judged = [
+        measurements.append((name, nongreedy, mean_estimate(np.array(ends)), between(0.1, 0.2)))
+    for game, label in dict.fromkeys((key.game, key.label) for key in scores if key.epsilon is not None):
+        difference = bootstrap_estimate(_iqm_difference, [scores_of(game, "qrdqn")], [scores_of(game, label)])
+        measurements.append((f"{game}: score of qrdqn less {label}", epsilon, difference, above(0)))
+    return [
         claim(name, paper=paper, **estimate._asdict(), criterion=criterion)
-        for name, paper, estimate, criterion in found
+        for name, paper, estimate, criterion in measurements
     ]
-    return if_enough(config, judged)
 
 
-def if_enough(config: Settings, judged: Sequence[Claim]) -> list[Claim]:
-    """Claims with their verdicts, or undecided where runs are too short or too few."""
-    enough = config.steps >= FULL_LENGTH and config.seeds >= FEWEST_SEEDS
-    return [each if enough else each.undecided() for each in judged]
-
-
-def _gap(ours: Strata, theirs: Strata) -> float:
+def _iqm_difference(ours: Strata, theirs: Strata) -> float:
     return interquartile_mean_over(ours) - interquartile_mean_over(theirs)
 
 
 def _best_mean(scores: Sequence[NDArray[Any]]) -> float:
-    """The scale of a game, by the agents whose runs all have a score; 1 where that is nought."""
+    """The best mean score on a game, of agents whose runs all have a score; 1 where it is zero."""
     means = [float(np.mean(each)) for each in scores if not np.isnan(each).any()]
     return max(means, default=0.0) or 1.0
 
 
-def _is(cell: Cell, game: str, label: str) -> bool:
-    return (cell.game, cell.label) == (game, label)
+def _is(key: CurveKey, game: str, label: str) -> bool:
+    return (key.game, key.label) == (game, label)
 
 
 def _last(values: NDArray[Any]) -> float:
-    """The last that is known."""
+    """The last value that is not NaN; NaN where all are."""
     known = values[~np.isnan(values)]
     return float(known[-1]) if len(known) else float("nan")
 
@@ -284,5 +283,6 @@ EXPERIMENT = SweptExperiment(
     intervals="95 %, stratified bootstrap over seeds (curves: Student's)",
     tables=("data", "scores"),
     config=Config,
+    min_seeds=MIN_SEEDS,
     run=run,
 )

@@ -1,4 +1,4 @@
-"""Appendix figure: one network with many outputs against an ensemble of networks, by width.
+"""Appendix figure: one network with many outputs compared with an ensemble of networks, by width.
 
 Departure: the released code adds up squared errors over points for the network with many outputs and
 averages them for the ensemble; here both average over points and add up over outputs, the exact MAP.
@@ -15,14 +15,13 @@ from jaxtyping import PyTree
 from numpy.typing import NDArray
 
 from surefoot.claims import Claim, above, below, between, claim
+from surefoot.errors import require
 from surefoot.experiments.base import (
     Advance,
     DirectExperiment,
+    ExperimentConfig,
     Outcome,
-    Settings,
     Table,
-    require_at_least,
-    require_positive,
     stack_tables,
 )
 from surefoot.experiments.regression import make_fit
@@ -30,8 +29,8 @@ from surefoot.figures import network_width as figure
 from surefoot.networks import Dense, mlp, normal, normal_scale
 from surefoot.optimisers import adam
 from surefoot.posteriors import anchored
+from surefoot.settings import bounded, checked
 from surefoot.statistics import Estimate, jackknife_estimate, ratio_estimate
-from surefoot.errors import UserError
 from surefoot.types import Network, RandomKey, Scalar
 
 POINTS_X = np.array([1.0, 4.5, 5.1, 6.0, 8.0, 9.0]) / 5 - 1
@@ -39,38 +38,38 @@ POINTS_Y = POINTS_X * np.sin(5 * POINTS_X)
 GRID = np.linspace(-3, 3, 121)
 PRIOR_VARIANCE = 4.0
 NOISE = 0.01
-NARROW, WIDE = 10, 100
+NARROW_WIDTH, WIDE_WIDTH = 10, 100
 """The widths of the paper's four panels."""
 MEMBERS = 20
-"""Outputs of the one network; networks of the ensemble."""
+"""Outputs of the one network, and networks of the ensemble."""
+
+
+def require_widths(field: str, widths: tuple[int, ...]) -> None:
+    """Refuse widths that are not positive, that repeat, or that lack those of the paper."""
+    for width in widths:
+        require(field, width, width >= 1, "whole numbers from 1")
+    is_complete = {NARROW_WIDTH, WIDE_WIDTH} <= set(widths)
+    accepted = f"different widths, {NARROW_WIDTH} and {WIDE_WIDTH} among them"
+    given = " ".join(map(str, widths)) or "none"
+    require(field, given, is_complete and len(set(widths)) == len(widths), accepted)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings):
+class Config(ExperimentConfig):
     """Network widths: the settings of the appendix figure."""
 
-    seeds: int = 40
+    seeds: int = bounded(40, at_least=1)
     """Independent networks with many outputs, and independent ensembles."""
-    steps: int = 1_000
+    steps: int = bounded(1_000, at_least=1)
     """Epochs: Adam steps on all six points."""
-    widths: tuple[int, ...] = (10, 30, 100, 300, 1000)
+    widths: tuple[int, ...] = checked((10, 30, 100, 300, 1000), require_widths)
     """Neurons in the hidden layer; 10 and 100, which the paper shows, must be among them."""
-    learning_rate: float = 0.01
-    """Adam's."""
-
-    def __post_init__(self) -> None:
-        """Validate."""
-        require_at_least(1, seeds=self.seeds, steps=self.steps, widths=min(self.widths, default=1))
-        require_positive(learning_rate=self.learning_rate)
-        if not {NARROW, WIDE} <= set(self.widths) or len(set(self.widths)) < len(self.widths):
-            given = " ".join(map(str, self.widths)) or "none"
-            raise UserError(
-                f"--widths: got {given}, accepted: different widths, {NARROW} and {WIDE} among them"
-            )
+    learning_rate: float = bounded(0.01, above=0)
+    """Learning rate of Adam."""
 
 
 def prior_scales(network: Network) -> PyTree:
-    """Standard deviation of the prior of every array: each layer's weights and biases share one."""
+    """Standard deviation of the prior of every array; the weights and biases of a layer share one."""
 
     def of_layer(layer: Dense) -> Dense:
         return jax.tree.map(lambda _: normal_scale(PRIOR_VARIANCE, layer.weight.shape[1]), layer)
@@ -79,9 +78,9 @@ def prior_scales(network: Network) -> PyTree:
 
 
 def train(config: Config, width: int, networks: int, outputs: int, advance: Advance) -> NDArray[Any]:
-    """Predictions on the grid, `[seed, network, grid, output]`, after training every seed."""
+    """Predictions on the grid after training, `[seed, network, grid, output]`."""
     network = mlp(1, (width,), (outputs,), layer=normal(PRIOR_VARIANCE), output_bias=False)
-    posterior = anchored.make(
+    posterior = anchored.anchored_posterior(
         network, networks, initial=network, prior_scale=prior_scales, weight=anchored.by_noise(NOISE)
     )
     x = jnp.asarray(POINTS_X[:, None], dtype=float)
@@ -98,7 +97,7 @@ def train(config: Config, width: int, networks: int, outputs: int, advance: Adva
     grid = jnp.asarray(GRID[:, None], dtype=float)
 
     def one_seed(seed: int) -> NDArray[Any]:
-        # Keys of its own for each width and kind: none of them shares a weight with another.
+        # Each width and kind has keys of its own, so that no two networks share a weight.
         key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), width), networks)
         draw_key, fit_key, predict_key = jax.random.split(key, 3)
         params, prior = posterior.init(draw_key)
@@ -109,14 +108,14 @@ def train(config: Config, width: int, networks: int, outputs: int, advance: Adva
 
 
 def run(config: Config, advance: Advance) -> Outcome:
-    """Train both kinds at every width, then measure and draw."""
+    """Train both kinds at every width, then check the claims and draw the figure."""
     shapes = {"network": (1, MEMBERS), "ensemble": (MEMBERS, 1)}
     part = 1 / (len(config.widths) * len(shapes))
     tables: list[Table] = []
     for width in config.widths:
         for kind, (networks, outputs) in shapes.items():
             predictions = train(config, width, networks, outputs, lambda done: advance(done * part))
-            # One axis has length one: members are the outputs, or the networks.
+            # Members are the outputs or the networks: the other of the two axes has length one.
             members = np.moveaxis(predictions, 2, -1).reshape(config.seeds, MEMBERS, len(GRID))
             tables.append(_measure(width, kind, members))
     table = stack_tables(tables)
@@ -145,8 +144,8 @@ def _measure(width: int, kind: str, members: NDArray[Any]) -> Table:
 def output_correlation(mean_and_sd: NDArray[Any]) -> float:
     """Correlation of two outputs of one network over networks, `[seed, (mean, sd), grid]`.
 
-    The intraclass correlation of a one-way analysis of variance: what the outputs of a network share
-    shows in how their mean varies from network to network, beyond what their spread explains.
+    It is the intraclass correlation of a one-way analysis of variance. If the outputs of a network share
+    something, their mean varies from network to network by more than their spread explains.
     """
     mean, sd = mean_and_sd[:, 0], mean_and_sd[:, 1]
     within = (sd**2).mean()
@@ -155,7 +154,7 @@ def output_correlation(mean_and_sd: NDArray[Any]) -> float:
 
 
 def compare(table: Table) -> Table:
-    """By width: spread of the one network's outputs over the ensemble's, and their correlation."""
+    """For each width: the spread of one network's outputs over the ensemble's, and their correlation."""
     widths: list[int] = np.unique(table["width"]).tolist()
     columns: dict[str, list[float]] = {}
     for width in widths:
@@ -184,7 +183,7 @@ def _append(columns: dict[str, list[float]], name: str, estimate: Estimate) -> N
 
 
 def claims(by_width: Table) -> list[Claim]:
-    """The sentences of appendix C, over seeds."""
+    """The sentences of appendix C, checked over seeds."""
 
     def measured(name: str, width: int) -> dict[str, Any]:
         row = list(by_width["width"]).index(width)
@@ -203,25 +202,25 @@ def claims(by_width: Table) -> list[Claim]:
         claim(
             "correlation of one network's outputs, width 10",
             paper=correlated,
-            **measured("correlation", NARROW),
+            **measured("correlation", NARROW_WIDTH),
             criterion=above(0.2),
         ),
         claim(
             "spread over one network's outputs / over the ensemble, width 10",
             paper=correlated,
-            **measured("spread_ratio", NARROW),
+            **measured("spread_ratio", NARROW_WIDTH),
             criterion=below(0.8),
         ),
         claim(
             "correlation of one network's outputs, width 100",
             paper=close,
-            **measured("correlation", WIDE),
+            **measured("correlation", WIDE_WIDTH),
             criterion=below(0.2),
         ),
         claim(
             "spread over one network's outputs / over the ensemble, width 100",
             paper=close,
-            **measured("spread_ratio", WIDE),
+            **measured("spread_ratio", WIDE_WIDTH),
             criterion=between(0.8, 1.25),
         ),
     ]
@@ -229,7 +228,7 @@ def claims(by_width: Table) -> list[Claim]:
 
 EXPERIMENT = DirectExperiment(
     name="widths",
-    title="Appendix figure: one network with many outputs against an ensemble",
+    title="Appendix figure: one network with many outputs compared with an ensemble",
     intervals="95 % over seeds",
     tables=(
         "data",

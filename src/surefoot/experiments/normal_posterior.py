@@ -1,6 +1,6 @@
-"""Posteriors over quantiles in which everything is known in closed form.
+"""Normal posteriors over quantiles, whose variances and estimation errors are known in closed form.
 
-The posterior is normal with any mean m and covariance V, so that with A = (I - 11'/N) / N
+With mean m, covariance V and A = (I - 11'/N) / N,
 
 - the epistemic variance is tr(V) / N and the aleatoric one m'Am (eq. 4, 5);
 - the variance of one set of quantiles has expectation m'Am + tr(AV) (Proposition 2.1);
@@ -16,33 +16,33 @@ from scipy import stats
 
 
 class NormalPosterior(NamedTuple):
-    """Quantiles that are jointly normal under the posterior, and every truth that follows."""
+    """Quantiles that are jointly normal under the posterior, and the exact values that follow."""
 
     mean: NDArray[Any]
     covariance: NDArray[Any]
 
     @property
     def epistemic_variance(self) -> float:
-        """Eq. 4."""
+        """The epistemic variance (eq. 4)."""
         return float(np.trace(self.covariance) / len(self.mean))
 
     @property
     def aleatoric_variance(self) -> float:
-        """Eq. 5."""
+        """The aleatoric variance (eq. 5)."""
         return float(self.mean.var())
 
     @property
     def quantile_variance_bias(self) -> float:
-        """Expectation of the variance of one set of quantiles, less eq. 5 (Proposition 2.1)."""
+        """Bias of the variance of one set of quantiles as an estimator of eq. 5 (Proposition 2.1)."""
         return float(np.trace(_centring(self.mean) @ self.covariance))
 
     def epistemic_estimator_variance(self, draws: int = 2) -> float:
-        """Proposition 2.3, for any number of draws."""
+        """Variance of the epistemic estimator (Proposition 2.3), for any number of draws."""
         squared = np.sum(self.covariance**2)
         return float(2 * squared / (len(self.mean) ** 2 * (draws - 1)))
 
     def aleatoric_estimator_variance(self, draws: int = 2) -> float:
-        """Proposition 2.3, for any number of draws."""
+        """Variance of the aleatoric estimator (Proposition 2.3), for any number of draws."""
         form = _centring(self.mean)
         spread = form @ self.covariance
         linear = self.mean @ spread @ form @ self.mean
@@ -60,7 +60,7 @@ def _centring(mean: NDArray[Any]) -> NDArray[Any]:
 
 
 def _scaled(noise: NDArray[Any], covariance: NDArray[Any]) -> NDArray[Any]:
-    """Noise with this covariance; without a matrix product where the outputs are uncorrelated."""
+    """Standard normal noise scaled to this covariance, without a matrix product if it is diagonal."""
     variances = np.diag(covariance)
     if not np.any(covariance - np.diag(variances)):
         return noise * np.sqrt(variances)
@@ -69,10 +69,10 @@ def _scaled(noise: NDArray[Any], covariance: NDArray[Any]) -> NDArray[Any]:
 
 
 def posterior_after(observations: float, quantiles: int) -> NormalPosterior:
-    """What a prior N(0, 1) on each quantile of a standard normal return becomes, uncorrelated.
+    """The posterior of a prior N(0, 1) on each quantile of a standard normal return, uncorrelated.
 
-    An observation here is one noisy reading, of variance 1, of every quantile. The true quantiles are
-    scaled to variance 1, so that more of them change nothing else.
+    An observation is one noisy measurement, of variance 1, of every quantile. The true quantiles are scaled
+    to variance 1, so that the aleatoric variance does not depend on their number.
     """
     true = stats.norm.ppf(np.arange(1, quantiles + 1) / (quantiles + 1))
     true = true / true.std()
@@ -81,7 +81,7 @@ def posterior_after(observations: float, quantiles: int) -> NormalPosterior:
 
 
 def correlated(correlation: float, quantiles: int = 50) -> NormalPosterior:
-    """Unit posterior variances, every pair of outputs equally correlated; 1 is a common shift."""
+    """A posterior of unit variances with one correlation for all pairs of outputs; 1 is a common shift."""
     mean = posterior_after(2, quantiles).mean
     shared = np.full((quantiles, quantiles), correlation)
     return NormalPosterior(mean, (1 - correlation) * np.eye(quantiles) + shared)

@@ -1,4 +1,4 @@
-"""Propositions 2.1, 2.2 and 2.3 by simulation, against posteriors whose truth is closed form."""
+"""Propositions 2.1, 2.2 and 2.3 by simulation, compared with posteriors that are known in closed form."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,80 +7,79 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.claims import Claim, Criterion, above, below, between, claim, recovers
-from surefoot.experiments.base import Advance, DirectExperiment, Outcome, Settings, Table, require_at_least
+from surefoot.experiments.base import Advance, DirectExperiment, ExperimentConfig, Outcome, Table
 from surefoot.experiments.normal_posterior import NormalPosterior, correlated, posterior_after
 from surefoot.experiments.sampling_error import Case, Moments, Simulation, simulate
 from surefoot.figures import propositions as figure
+from surefoot.settings import bounded
 
 STANDARD_ERRORS = 4
-"""Half-width of every interval here."""
+"""Half-width of every interval, in standard errors."""
 ROUNDING = 1e-12
-"""Error of the arithmetic, for where nothing varies."""
+"""Error of the arithmetic, which is the smallest standard error."""
 QUANTILE_COUNTS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 DRAW_COUNTS = (2, 3, 4, 8, 16, 32)
-SOME_OBSERVATIONS = 2
-"""As many as leave both uncertainties about equal."""
-OBSERVATIONS = (0, 1e12)
-"""No data, and so much that nothing is left to learn."""
+BALANCED_OBSERVATIONS = 2
+"""The number of observations after which both uncertainties are about equal."""
+EXTREME_OBSERVATIONS = (0, 1e12)
+"""No data, and so much data that no epistemic uncertainty remains."""
 CORRELATIONS = (0.0, 0.25, 0.5, 0.75, 1.0)
-USUAL_QUANTILES = 50
-LEAST_FOR_SLOPE = 16
-
+DEFAULT_QUANTILES = 50
+MIN_QUANTILES_FOR_SLOPE = 16
+"""From this number of quantiles on, the limit shows in the slope."""
 
 # Sentences of the paper, symbols spelled out.
-BIASED = (
+BIASED_QUOTE = (
     "var_i[y_i(theta)] is a biased estimator of sigma_aleatoric^2 (Proposition 2.1); we do so by showing "
     "that E_theta[var_i[y_i(theta)]] is greater than sigma_aleatoric^2 (appendix B)"
 )
-SUM = "var_theta,i(y_i(theta)) = sigma_epistemic^2 + sigma_aleatoric^2 (Proposition 2.2)"
-UNBIASED = (
+SUM_QUOTE = "var_theta,i(y_i(theta)) = sigma_epistemic^2 + sigma_aleatoric^2 (Proposition 2.2)"
+UNBIASED_QUOTE = (
     "sigma_epistemic and sigma_aleatoric [estimated from two networks] are unbiased estimators of "
     "sigma_epistemic and sigma_aleatoric (Proposition 2.3)"
 )
-CONVERGES = (
+CONVERGES_QUOTE = (
     "assuming that the network outputs are uncorrelated, the variance of these estimators converges "
     "towards 0 as the number of quantiles increases (Proposition 2.3)"
 )
-CORRELATED = (
+CORRELATED_QUOTE = (
     "correlations between outputs could cause for example a network to overestimate all the quantiles "
     "(appendix C)"
 )
-NO_DATA = (
+NO_DATA_QUOTE = (
     "in the absence of data, when all the uncertainty should be epistemic, we do find "
     "var_theta,i(y_i(theta)) = sigma_epistemic^2 (section 2.2.3)"
 )
-MUCH_DATA = (
+MUCH_DATA_QUOTE = (
     "in the limit of infinite data, when all the uncertainty should be aleatoric, we also find "
     "var_theta,i(y_i(theta)) = sigma_aleatoric^2 (section 2.2.3)"
 )
-MORE_DRAWS = (
+MORE_DRAWS_QUOTE = (
     "estimating the variance and expectation over theta [...] requires in principle a large number of "
     "samples of theta, which is impractical (section 2.3)"
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings):
-    """Propositions: how much to simulate."""
+class Config(ExperimentConfig):
+    """Propositions: how much is simulated."""
 
-    seeds: int = 5
+    seeds: int = bounded(5, at_least=1)
     """Independent streams of random numbers, pooled."""
-    steps: int = 20_000
+    steps: int = bounded(20_000, at_least=100)
     """Simulated sets of posterior draws per seed, for each number of quantiles and draws."""
-
-    def __post_init__(self) -> None:
-        """Validate."""
-        require_at_least(1, seeds=self.seeds)
-        require_at_least(100, steps=self.steps)
 
 
 def run(config: Config, advance: Advance) -> Outcome:
-    """Simulate every case, then judge and draw."""
+    """Simulate every case, then check the claims and draw the figure."""
     cases = [
-        *(Case("quantiles", n, posterior_after(SOME_OBSERVATIONS, n)) for n in QUANTILE_COUNTS),
-        *(Case("draws", k, posterior_after(SOME_OBSERVATIONS, USUAL_QUANTILES), k) for k in DRAW_COUNTS),
+        *(Case("quantiles", n, posterior_after(BALANCED_OBSERVATIONS, n)) for n in QUANTILE_COUNTS),
+        *(
+            Case("draws", k, posterior_after(BALANCED_OBSERVATIONS, DEFAULT_QUANTILES), k)
+            for k in DRAW_COUNTS
+        ),
         *(Case("correlation", rho, correlated(rho)) for rho in CORRELATIONS),
-        *(Case("observations", n, posterior_after(n, USUAL_QUANTILES)) for n in OBSERVATIONS),
+        *(Case("observations", n, posterior_after(n, DEFAULT_QUANTILES)) for n in EXTREME_OBSERVATIONS),
     ]
     work = [case.draws * len(case.posterior.mean) for case in cases]
     simulations: list[Simulation] = []
@@ -97,7 +96,7 @@ def run(config: Config, advance: Advance) -> Outcome:
 
 
 def tabulate(simulations: Sequence[Simulation]) -> Table:
-    """One row per estimator and simulated case."""
+    """A table with a row for each estimator and simulated case."""
 
     def rows(each: Simulation) -> Iterator[dict[str, Any]]:
         truth, draws = each.case.posterior, each.case.draws
@@ -121,14 +120,14 @@ def tabulate(simulations: Sequence[Simulation]) -> Table:
 
 
 def closed_forms() -> Table:
-    """What each estimator's mean and variance should be, finely enough to draw a line."""
+    """The exact mean and variance of each estimator, at enough values to draw a line."""
     cases = [
-        *(Case("quantiles", n, posterior_after(SOME_OBSERVATIONS, n)) for n in QUANTILE_COUNTS),
+        *(Case("quantiles", n, posterior_after(BALANCED_OBSERVATIONS, n)) for n in QUANTILE_COUNTS),
         *(
-            Case("draws", k, posterior_after(SOME_OBSERVATIONS, USUAL_QUANTILES), k)
+            Case("draws", k, posterior_after(BALANCED_OBSERVATIONS, DEFAULT_QUANTILES), k)
             for k in range(DRAW_COUNTS[0], DRAW_COUNTS[-1] + 1)
         ),
-        # Densest towards 1, where the aleatoric estimator's variance vanishes.
+        # Densest towards 1, where the variance of the aleatoric estimator vanishes.
         *(Case("correlation", rho, correlated(rho)) for rho in 1 - np.linspace(1, 0, 41) ** 2),
     ]
     rows = [
@@ -150,7 +149,7 @@ def closed_forms() -> Table:
 
 
 class Deviation(NamedTuple):
-    """A simulated number against its truth: a ratio that should be 1, or a difference from 0."""
+    """A simulated number compared with the exact one: a ratio, ideally 1, or a difference, ideally 0."""
 
     value: float
     error: float
@@ -158,26 +157,26 @@ class Deviation(NamedTuple):
 
 
 def ratio(simulated: float, error: float, truth: float) -> Deviation:
-    """In units of the truth."""
+    """A simulated number divided by the exact one."""
     return Deviation(simulated / truth, max(error / truth, ROUNDING), 1)
 
 
 def bias(found: Moments, truth: float, posterior: NormalPosterior) -> Deviation:
-    """Of an estimator's mean, in units of the total variance."""
+    """The bias of an estimator, in units of the total variance."""
     total = posterior.epistemic_variance + posterior.aleatoric_variance
     return Deviation((found.mean - truth) / total, max(found.mean_error / total, ROUNDING), 0)
 
 
 def worst(deviations: Iterable[Deviation]) -> dict[str, Any]:
-    """The one furthest from its ideal in standard errors, as a claim takes it."""
+    """Measurement and interval of the deviation that is largest in standard errors."""
     value, error, _ = max(deviations, key=lambda each: abs(each.value - each.ideal) / each.error)
     reach = STANDARD_ERRORS * error
     return {"measured": float(value), "interval": (float(value - reach), float(value + reach))}
 
 
 def slope_over_quantiles(simulations: Iterable[Simulation], estimator: str) -> dict[str, Any]:
-    """Slope of log variance against log N where N is large enough for the limit to show."""
-    kept = [each for each in simulations if each.case.value >= LEAST_FOR_SLOPE]
+    """Measurement and interval of the slope of log variance over log N, for large N."""
+    kept = [each for each in simulations if each.case.value >= MIN_QUANTILES_FOR_SLOPE]
     found: list[Moments] = [getattr(each, estimator) for each in kept]
     log_counts = np.log([each.case.value for each in kept])
     log_variances = np.log([each.variance for each in found])
@@ -188,7 +187,7 @@ def slope_over_quantiles(simulations: Iterable[Simulation], estimator: str) -> d
 
 
 def claims(simulations: Sequence[Simulation]) -> list[Claim]:
-    """Every sentence of section 2 that can be checked by simulation."""
+    """The sentences of section 2 that can be checked by simulation."""
 
     def varying(name: str) -> list[Simulation]:
         return [each for each in simulations if each.case.varied == name]
@@ -217,107 +216,112 @@ def claims(simulations: Sequence[Simulation]) -> list[Claim]:
         excess = each.one_network.mean - posterior.aleatoric_variance
         return ratio(excess, each.one_network.mean_error, posterior.quantile_variance_bias)
 
-    usual = varying("draws")[0]
+    two_draws = varying("draws")[0]
     one_network = ratio(
-        usual.one_network.mean,
-        usual.one_network.mean_error,
-        usual.case.posterior.aleatoric_variance,
+        two_draws.one_network.mean,
+        two_draws.one_network.mean_error,
+        two_draws.case.posterior.aleatoric_variance,
     )
     mismatch = max(each.sum_mismatch for each in simulations)
     common_shift = varying("correlation")[-1]
     no_data, much_data = varying("observations")
-    exactly_one, exactly_nought = recovers(1, 0.05), recovers(0, 0.02)
+    is_one, is_zero = recovers(1, 0.05), recovers(0, 0.02)
 
     def exact(value: float) -> dict[str, Any]:
         return {"measured": value, "interval": (value, value)}
 
     sentences: list[tuple[str, str, dict[str, Any], Criterion]] = [
-        ("variance of one set of quantiles / aleatoric variance", BIASED, worst([one_network]), above(1)),
+        (
+            "variance of one set of quantiles / aleatoric variance",
+            BIASED_QUOTE,
+            worst([one_network]),
+            above(1),
+        ),
         (
             "bias of one set of quantiles / its exact size, N = 2 ... 512",
-            BIASED,
+            BIASED_QUOTE,
             worst(map(excess_of_one_network, varying("quantiles"))),
-            exactly_one,
+            is_one,
         ),
-        ("total against epistemic + aleatoric, largest difference", SUM, exact(mismatch), below(1e-9)),
+        ("total against epistemic + aleatoric, largest difference", SUM_QUOTE, exact(mismatch), below(1e-9)),
         (
             "bias of the epistemic estimator / total variance",
-            UNBIASED,
+            UNBIASED_QUOTE,
             worst(map(epistemic_bias, simulations)),
-            exactly_nought,
+            is_zero,
         ),
         (
             "bias of the aleatoric estimator / total variance",
-            UNBIASED,
+            UNBIASED_QUOTE,
             worst(map(aleatoric_bias, simulations)),
-            exactly_nought,
+            is_zero,
         ),
         (
             "variance of the epistemic estimator / closed form, N = 2 ... 512",
-            CONVERGES,
+            CONVERGES_QUOTE,
             worst(map(epistemic_spread, varying("quantiles"))),
-            exactly_one,
+            is_one,
         ),
         (
             "variance of the aleatoric estimator / closed form, N = 2 ... 512",
-            CONVERGES,
+            CONVERGES_QUOTE,
             worst(map(aleatoric_spread, varying("quantiles"))),
-            exactly_one,
+            is_one,
         ),
         (
             "slope of log variance over log N >= 16, epistemic",
-            CONVERGES,
+            CONVERGES_QUOTE,
             slope_over_quantiles(varying("quantiles"), "epistemic"),
             between(-1.05, -0.95),
         ),
         (
             "slope of log variance over log N >= 16, aleatoric",
-            CONVERGES,
+            CONVERGES_QUOTE,
             slope_over_quantiles(varying("quantiles"), "aleatoric"),
             between(-1.05, -0.95),
         ),
         (
             "common shift of all quantiles: variance of the epistemic estimator / 2 v^2",
-            CORRELATED,
+            CORRELATED_QUOTE,
             worst([epistemic_spread(common_shift)]),
-            exactly_one,
+            is_one,
         ),
         (
             "common shift of all quantiles: variance of the aleatoric estimator",
-            CORRELATED,
+            CORRELATED_QUOTE,
             exact(common_shift.aleatoric.variance),
             below(1e-12),
         ),
         (
             "bias under correlation 0 ... 1, epistemic / total",
-            CORRELATED,
+            CORRELATED_QUOTE,
             worst(map(epistemic_bias, varying("correlation"))),
-            exactly_nought,
+            is_zero,
         ),
         (
             "bias under correlation 0 ... 1, aleatoric / total",
-            CORRELATED,
+            CORRELATED_QUOTE,
             worst(map(aleatoric_bias, varying("correlation"))),
-            exactly_nought,
+            is_zero,
         ),
-        ("no data: aleatoric part of the total", NO_DATA, worst([aleatoric_bias(no_data)]), exactly_nought),
+        ("no data: aleatoric part of the total", NO_DATA_QUOTE, worst([aleatoric_bias(no_data)]), is_zero),
         (
             "1e12 observations: epistemic part of the total",
-            MUCH_DATA,
+            MUCH_DATA_QUOTE,
             worst([epistemic_part(much_data)]),
             below(1e-6),
         ),
         (
             "K = 2 ... 32 draws: variance of the epistemic estimator / closed form",
-            MORE_DRAWS,
+            MORE_DRAWS_QUOTE,
             worst(map(epistemic_spread, varying("draws"))),
-            exactly_one,
+            is_one,
         ),
         (
             "K = 2 ... 32 draws: variance of the aleatoric estimator / closed form",
-            MORE_DRAWS,
+            MORE_DRAWS_QUOTE,
             worst(map(aleatoric_spread, varying("draws"))),
-            exactly_one,
+            is_one,
         ),
     ]
     return [
@@ -328,7 +332,7 @@ def claims(simulations: Sequence[Simulation]) -> list[Claim]:
 
 EXPERIMENT = DirectExperiment(
     name="propositions",
-    title="Propositions 2.1, 2.2 and 2.3 against closed-form posteriors",
+    title="Propositions 2.1, 2.2 and 2.3 compared with closed-form posteriors",
     intervals="4 standard errors either side",
     tables=("data", "closed_form"),
     config=Config,

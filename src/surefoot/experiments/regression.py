@@ -14,14 +14,16 @@ from surefoot.experiments.base import Advance
 from surefoot.types import RandomKey, Scalar
 
 Loss = Callable[[PyTree, Any, RandomKey], Scalar]
+"""The loss as a function of parameters, data and a key."""
 Fit = Callable[[PyTree, Any, RandomKey, int, Advance], PyTree]
+"""Trained parameters from initial ones, data, a key, a number of steps and a progress report."""
 
 CHUNKS = 10
-"""How often a fit reports progress."""
+"""Number of times that a fit reports progress."""
 
 
 def make_fit(loss: Loss, optimiser: optax.GradientTransformation) -> Fit:
-    """A function that minimises `loss(params, data, key)` from given parameters, compiled once."""
+    """A compiled function that minimises `loss(params, data, key)`, starting at given parameters."""
 
     @eqx.filter_jit
     def run(params: PyTree, state: PyTree, data: Any, key: RandomKey, start: Any, stop: Any) -> Any:

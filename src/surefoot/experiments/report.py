@@ -1,4 +1,4 @@
-"""An experiment's outcome on disk. What is already there is never lost without being asked."""
+"""The results of an experiment on disk. Existing files are only overwritten if the user asks for it."""
 
 import csv
 import json
@@ -9,54 +9,55 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 from surefoot.claims import Claim
-from surefoot.experiments.base import Experiment, Outcome, Settings, Table
+from surefoot.errors import UserError
+from surefoot.experiments.base import Experiment, ExperimentConfig, Outcome, Table
 from surefoot.figures import style
 from surefoot.runs.directory import new_directory, read_config
 from surefoot.runs.provenance import provenance
 from surefoot.sweeps.ledger import LEDGER
-from surefoot.errors import UserError
 
 SUMMARY = "summary.json"
 HOME = Path("reproductions")
+"""The directory of results for which no other is given."""
 
 
 def file_names(experiment: Experiment) -> list[str]:
-    """All that an experiment writes; the summary last: where it stands, all stand."""
+    """The files that an experiment writes. The summary is the last: if it exists, all do."""
     figures = [f"{experiment.name}.{ending}" for ending in ("png", "svg")]
     return [*(f"{table}.csv" for table in experiment.tables), *figures, SUMMARY]
 
 
-def choose_directory(experiment: Experiment, out: Path | None, *, overwrite: bool) -> Path:
-    """A directory for the results, made now so that a bad choice fails before the work."""
+def results_directory(experiment: Experiment, out: Path | None, *, overwrite: bool) -> Path:
+    """A directory for the results, made before the work so that a mistake is noticed early."""
     if out is None:
         return new_directory(HOME, experiment.name)
-    taken = _taken(experiment, out)
-    if taken and not overwrite:
+    existing = _existing_files(experiment, out)
+    if existing and not overwrite:
         raise UserError(
-            f"--out: {out} already holds {', '.join(taken)}, accepted: another directory, or --overwrite"
+            f"out: {out} already holds {', '.join(existing)}, accepted: another directory, or overwrite"
         )
     return _writable(out)
 
 
-def continued_directory(experiment: Experiment, out: Path | None, *, overwrite: bool) -> Path:
-    """The directory of an experiment's runs, new or of an earlier go; conclusions are drawn anew."""
+def sweep_directory(experiment: Experiment, out: Path | None, *, overwrite: bool) -> Path:
+    """The directory of an experiment's runs: a new one, or an earlier one that is resumed."""
     out = out or HOME / experiment.name
-    taken = _taken(experiment, out)
-    if taken and not overwrite and not _is_ours(experiment, out):
+    existing = _existing_files(experiment, out)
+    if existing and not overwrite and not _is_of(experiment, out):
         raise UserError(
-            f"--out: {out} already holds {', '.join(taken)} of something else, "
-            "accepted: another directory, or --overwrite"
+            f"out: {out} already holds {', '.join(existing)} of something else, "
+            "accepted: another directory, or overwrite"
         )
     return _writable(out)
 
 
-def _taken(experiment: Experiment, out: Path) -> list[str]:
-    """Which of the files that an experiment writes are there already."""
+def _existing_files(experiment: Experiment, out: Path) -> list[str]:
+    """The files among those that an experiment writes that exist already."""
     return [name for name in file_names(experiment) if (out / name).exists()]
 
 
-def _is_ours(experiment: Experiment, out: Path) -> bool:
-    """Whether what a directory holds is the experiment's: so says its summary, or the ledger of its runs."""
+def _is_of(experiment: Experiment, out: Path) -> bool:
+    """Whether the files of a directory are this experiment's, by their summary or the ledger of a sweep."""
     try:
         return bool(json.loads((out / SUMMARY).read_text())["experiment"] == experiment.name)
     except FileNotFoundError:
@@ -72,37 +73,42 @@ def _writable(out: Path) -> Path:
             pass
     except OSError as error:
         raise UserError(
-            f"--out: got {out}, accepted: a directory that can be written ({error.strerror})"
+            f"out: got {out}, accepted: a directory that can be written ({error.strerror})"
         ) from error
     return out
 
 
 def write(
-    experiment: Experiment, settings: Settings, outcome: Outcome, directory: Path, runs: Iterable[Path] = ()
+    experiment: Experiment,
+    settings: ExperimentConfig,
+    outcome: Outcome,
+    directory: Path,
+    runs: Iterable[Path] = (),
 ) -> list[Path]:
-    """Tables as CSV, the figure as PNG and SVG, and a summary; their paths.
+    """Write tables as CSV, the figure as PNG and SVG, and a summary; returns their paths.
 
-    All are written aside before the first is moved in; an old summary goes before the files it speaks of.
+    All files are written to a temporary directory before the first is moved here. An old summary is deleted
+    before the files that it belongs to are replaced.
     """
     try:
-        with TemporaryDirectory(dir=directory, prefix=".partial-") as aside:
+        with TemporaryDirectory(dir=directory, prefix=".partial-") as temporary:
             for name in experiment.tables:
-                _write_csv(Path(aside, f"{name}.csv"), outcome.tables[name])
+                _write_csv(Path(temporary, f"{name}.csv"), outcome.tables[name])
             for ending in ("png", "svg"):
-                style.save(outcome.figure, Path(aside, f"{experiment.name}.{ending}"))
-            said = summary(experiment, settings, outcome.claims, runs)
-            text = json.dumps(said, indent=2, allow_nan=False)
-            Path(aside, SUMMARY).write_text(text + "\n")
+                style.save(outcome.figure, Path(temporary, f"{experiment.name}.{ending}"))
+            contents = summary(experiment, settings, outcome.claims, runs)
+            text = json.dumps(contents, indent=2, allow_nan=False)
+            Path(temporary, SUMMARY).write_text(text + "\n")
             (directory / SUMMARY).unlink(missing_ok=True)
-            return [Path(aside, name).replace(directory / name) for name in file_names(experiment)]
+            return [Path(temporary, name).replace(directory / name) for name in file_names(experiment)]
     except OSError as error:
-        raise UserError(f"--out: could not write to {directory} ({error.strerror})") from error
+        raise UserError(f"out: could not write to {directory} ({error.strerror})") from error
 
 
 def summary(
-    experiment: Experiment, settings: Settings, claims: Sequence[Claim], runs: Iterable[Path] = ()
+    experiment: Experiment, settings: ExperimentConfig, claims: Sequence[Claim], runs: Iterable[Path] = ()
 ) -> dict[str, Any]:
-    """What `summary.json` says; the runs that it is drawn from may be of other revisions than the summary."""
+    """The contents of `summary.json`; its runs may have begun with other revisions of the source."""
     return {
         "experiment": experiment.name,
         "seeds": settings.seeds,
@@ -110,12 +116,12 @@ def summary(
         "claims": [each.as_json() for each in claims],
         "settings": asdict(settings),
         **provenance(),
-        "runs_begun_by": sorted({_beginner(read_config(run)) for run in runs}),
+        "runs_begun_by": sorted({_first_revision(read_config(run)) for run in runs}),
     }
 
 
-def _beginner(config: Mapping[str, Any]) -> str:
-    """The version and, where it is known, the revision that a run began with."""
+def _first_revision(config: Mapping[str, Any]) -> str:
+    """The version and, if it is known, the revision of the source that a run began with."""
     return " ".join(str(config[name]) for name in ("version", "revision") if config.get(name))
 
 

@@ -1,4 +1,4 @@
-"""The estimators on many sets of draws from a posterior whose truth is known."""
+"""Simulations of the estimators' sampling errors, with draws from a posterior that is known exactly."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from surefoot.experiments.normal_posterior import NormalPosterior
 
 
 class Case(NamedTuple):
-    """One thing to simulate: what is varied in it, and to which value."""
+    """One simulated case: a posterior and a number of draws, and which quantity is varied to which value."""
 
     varied: str
     value: float
@@ -29,19 +29,19 @@ class Moments(NamedTuple):
 
 
 class Simulation(NamedTuple):
-    """What many sets of draws gave."""
+    """The moments of the estimators over many sets of draws."""
 
     case: Case
     epistemic: Moments
     aleatoric: Moments
     one_network: Moments
-    """Of the variance of the first draw's quantiles."""
+    """Moments of the variance of the first draw's quantiles, the biased estimator."""
     sum_mismatch: float
-    """Largest relative difference of the two sides of eq. 6, each set taken as a whole posterior."""
+    """Largest relative difference of the two sides of eq. 6, each set of draws taken as a posterior."""
 
 
 def simulate(case: Case, seeds: int, steps: int, stream: int) -> Simulation:
-    """Estimate from `steps` independent sets of draws per seed; `stream` sets their random numbers apart."""
+    """Estimate from `steps` independent sets of draws per seed; each `stream` has its own random numbers."""
     results: list[tuple[NDArray[Any], ...]] = []
     for seed in range(seeds):
         rng = np.random.default_rng([seed, stream])
@@ -57,7 +57,7 @@ def simulate(case: Case, seeds: int, steps: int, stream: int) -> Simulation:
 
 
 def _chunks(steps: int, numbers_per_step: int) -> Iterator[int]:
-    """Pieces of `steps` that stay small in memory."""
+    """Sizes of the chunks that `steps` are split into, each small in memory."""
     size = max(1, 1_000_000 // numbers_per_step)
     return (min(size, steps - start) for start in range(0, steps, size))
 

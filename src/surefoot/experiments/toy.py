@@ -1,6 +1,7 @@
 """Figure 1: both uncertainties on a toy regression, from two networks of 50 quantiles.
 
-Departure: the paper shows one seed; here every number is a mean over seeds, each with data of its own.
+Departure: the paper shows one seed; here every number is a mean over seeds, each with data of its own. With
+`posterior` the networks are sampled in another way than the paper's.
 """
 
 from dataclasses import dataclass
@@ -18,11 +19,9 @@ from surefoot.claims import Claim, above, below, between, claim
 from surefoot.experiments.base import (
     Advance,
     DirectExperiment,
+    ExperimentConfig,
     Outcome,
-    Settings,
     Table,
-    require_at_least,
-    require_positive,
     stack_tables,
 )
 from surefoot.experiments.regression import make_fit
@@ -30,49 +29,74 @@ from surefoot.figures import toy as figure
 from surefoot.losses import quantile_levels, quantile_loss
 from surefoot.networks import mlp, orthogonal
 from surefoot.optimisers import adam
-from surefoot.posteriors import anchored
+from surefoot.posteriors import POSTERIORS, anchored
+from surefoot.settings import bounded, checked
 from surefoot.statistics import Estimate, jackknife_estimate, mean_estimate, ratio_estimate
-from surefoot.types import RandomKey, Scalar
+from surefoot.types import MakeNetwork, Posterior, RandomKey, Scalar
 
 NOISE = 1 / 3
+"""Standard deviation of the noise in the data."""
 CLUSTERS = ((-1.0, 1 / 4), (0.5, 1 / 6))
 """Mean and standard deviation of x in each half of the data."""
 GRID = np.linspace(-2.5, 1.5, 201)
 QUANTILES = 50
-NETWORK = mlp(1, (200, 200), (QUANTILES,), layer=orthogonal(7.0), activation=jnp.tanh)
+HIDDEN_WIDTHS = (200, 200)
+PRIOR_GAIN = 7.0
+"""Gain of the orthogonal anchors of the paper's posterior."""
 DRAWS = 4
-"""The paper's two networks, and two more that judge them: an independent estimate from the same data."""
+"""The paper's two networks, and two more for an independent estimate from the same data."""
+
+PAPER_POSTERIOR = "anchored"
 
 AT_DATA = np.any([np.abs(GRID - mean) < std for mean, std in CLUSTERS], axis=0)
+"""Which grid points lie within one standard deviation of the middle of a cluster."""
 FAR_FROM_DATA = np.all([np.abs(GRID - mean) > 4 * std for mean, std in CLUSTERS], axis=0)
+"""Which grid points lie beyond four standard deviations of both clusters."""
+
+
+def require_posterior(field: str, name: str) -> None:
+    """Refuse a name of no posterior."""
+    del field  # The registry names it.
+    POSTERIORS.resolve(name)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings):
+class Config(ExperimentConfig):
     """Toy regression: the settings of Figure 1."""
 
-    seeds: int = 10
+    seeds: int = bounded(10, at_least=1)
     """Independent data sets, each with networks of its own."""
-    steps: int = 10_000
-    """Adam steps per network."""
-    points: int = 200
+    steps: int = bounded(10_000, at_least=1)
+    """Steps of Adam."""
+    points: int = bounded(200, at_least=2)
     """Data points, half in each cluster."""
-    batch: int = 64
+    batch: int = bounded(64, at_least=1)
     """Points per Adam step."""
-    learning_rate: float = 2e-4
-    """Adam's."""
-    anchor_weight: float = 1e-4
-    """How strongly each network is pulled to its initial weights."""
+    learning_rate: float = bounded(2e-4, above=0)
+    """Learning rate of Adam."""
+    posterior: str = checked(PAPER_POSTERIOR, require_posterior)
+    """How networks are sampled: anchored (the paper's), mc-dropout, or package.module:name."""
+    anchor_weight: float = bounded(1e-4, above=0)
+    """How strongly the anchored posterior pulls each network to its initial weights."""
 
-    def __post_init__(self) -> None:
-        """Validate."""
-        require_at_least(1, seeds=self.seeds, steps=self.steps, batch=self.batch)
-        require_at_least(2, points=self.points)
-        require_positive(learning_rate=self.learning_rate, anchor_weight=self.anchor_weight)
+
+def networks(*, gain: float, dropout: float = 0.0) -> MakeNetwork:
+    """A maker of the paper's tanh networks, for any posterior."""
+    layer = orthogonal(gain)
+    return mlp(1, HIDDEN_WIDTHS, (QUANTILES,), layer=layer, activation=jnp.tanh, dropout=dropout)
+
+
+def make_posterior(config: Config) -> Posterior:
+    """The posterior that the settings name; the paper's has its own prior and its own constant pull."""
+    if config.posterior == PAPER_POSTERIOR:
+        network, weight = networks(gain=PRIOR_GAIN), config.anchor_weight
+        return anchored.anchored_posterior(network, DRAWS, weight=lambda _scale, _count: weight)
+    kind = POSTERIORS.resolve(config.posterior)
+    return kind.make(kind.config(), networks, DRAWS)
 
 
 def make_data(key: RandomKey, points: int) -> tuple[Float[Array, "n 1"], Float[Array, "n"]]:
-    """Two clusters of x, and y = cos(2 pi x) + noise."""
+    """Data: two clusters of x, and y = cos(2 pi x) + noise."""
     position_key, noise_key = jax.random.split(key)
     half = jnp.arange(points) < points // 2
     (left, left_std), (right, right_std) = CLUSTERS
@@ -82,8 +106,8 @@ def make_data(key: RandomKey, points: int) -> tuple[Float[Array, "n 1"], Float[A
 
 
 def run(config: Config, advance: Advance) -> Outcome:
-    """Train every seed, then measure and draw."""
-    posterior = anchored.make(NETWORK, DRAWS, weight=lambda _scale, _count: config.anchor_weight)
+    """Train every seed, then check the claims and draw the figure."""
+    posterior = make_posterior(config)
     levels = quantile_levels(QUANTILES)
 
     def loss(params: PyTree, data: Any, key: RandomKey) -> Scalar:
@@ -110,15 +134,18 @@ def run(config: Config, advance: Advance) -> Outcome:
         measured.append(measure(seed, np.asarray(draws, dtype=float)))
         points.append({"seed": np.full(config.points, seed), "x": np.asarray(x[:, 0]), "y": np.asarray(y)})
     table, data = stack_tables(measured), stack_tables(points)
+    sampler = "two networks"
+    if config.posterior != PAPER_POSTERIOR:
+        sampler = f"two draws of {config.posterior}"
     return Outcome(
         claims(table),
         {"data": table, "points": data},
-        figure.draw(table, data),
+        figure.draw(table, data, sampler),
     )
 
 
 def measure(seed: int, draws: NDArray[Any]) -> Table:
-    """Everything Figure 1 shows of one seed, from the quantiles of its networks, `[4, grid, N]`."""
+    """The rows of one seed in the table, from the quantiles of its draws, `[4, grid, N]`."""
     y_a, y_b, *others = draws
     variances = estimators.decompose(draws[:2])
     return {
@@ -130,21 +157,21 @@ def measure(seed: int, draws: NDArray[Any]) -> Table:
         "total_variance": variances.total,
         "quantile_variance": estimators.quantile_variance(y_a),
         "other_aleatoric_variance": estimators.aleatoric_variance(*others),
-        # By hand, without the estimators: spread within the networks and between their means.
+        # Without the estimators, as a check: variance within the networks and between their means.
         "pooled_variance": (y_a.var(axis=-1) + y_b.var(axis=-1)) / 2
         + (y_a.mean(axis=-1) - y_b.mean(axis=-1)) ** 2 / 2,
     }
 
 
 def claims(table: Table) -> list[Claim]:
-    """The sentences of section 2.3 and of Figure 1's caption, over seeds."""
+    """The sentences of section 2.3 and of Figure 1's caption, checked over seeds."""
     by_seed = {name: column.reshape(-1, len(GRID)) for name, column in table.items()}
 
     def mean_at(region: NDArray[Any], name: str) -> NDArray[Any]:
         return by_seed[name][:, region].mean(axis=1)
 
     def share_of_epistemic(name: str) -> Estimate:
-        """How much of the epistemic variance far from the data this aleatoric estimate contains."""
+        """The fraction of the epistemic variance, far from the data, that an aleatoric estimate contains."""
         excess = mean_at(FAR_FROM_DATA, name) - mean_at(FAR_FROM_DATA, "other_aleatoric_variance")
         pairs = np.stack([excess, mean_at(FAR_FROM_DATA, "epistemic_variance")], axis=1)
         return jackknife_estimate(lambda rows: rows[:, 0].mean() / rows[:, 1].mean(), pairs)

@@ -1,1 +1,1 @@
-"""Data in, picture out: each module has one pure function `draw`."""
+"""Figures, one a file: each module has one pure function `draw` from data to a Matplotlib figure."""

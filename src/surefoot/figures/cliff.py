@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -15,19 +14,18 @@ from surefoot.figures.style import (
     EPISTEMIC,
     INK,
     TOTAL,
-    count_of_seeds,
-    line_with_band,
+    mean_with_band,
+    seed_count_text,
     styled,
 )
-from surefoot.statistics import mean_estimate
 
-AGENTS = {
+AGENT_COLORS = {
     "QR-DQN": EPISTEMIC,
     "UA-DQN risk-neutral": ALEATORIC,
     "UA-DQN variant 1": BIASED,
     "UA-DQN variant 2": TOTAL,
 }
-NAMES = {
+LEGEND_NAMES = {
     "UA-DQN variant 1": "UA-DQN risk-averse 1 (biased)",
     "UA-DQN variant 2": "UA-DQN risk-averse 2 (unbiased)",
 }
@@ -35,12 +33,12 @@ NAMES = {
 
 @styled
 def draw(table: Mapping[str, NDArray[Any]], preset: str) -> Figure:
-    """Top: the grid with both trajectories. Bottom: cumulative falls, and who has found the safe path."""
+    """Top: the grid with both trajectories. Bottom: cumulative falls, and seeds on the safe path."""
     figure = Figure(figsize=(11, 6.6))
     axes = figure.subplot_mosaic([["grid", "grid"], ["falls", "safe"]], height_ratios=(1, 2))
     _draw_grid(axes["grid"])
     _draw_falls(axes["falls"], table)
-    axes["falls"].set_title(f"{count_of_seeds(table)}, preset: {preset}")
+    axes["falls"].set_title(f"{seed_count_text(table)}, preset: {preset}")
     _draw_safe(axes["safe"], table)
     handles, labels = axes["falls"].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4)
@@ -63,7 +61,7 @@ def _draw_grid(axes: Axes) -> None:
         ([0.5, 4.5], [0.5, 0.5], EPISTEMIC, "risky: mean 4.86, sd 2.80", (5.1, 0.5)),
         ([0.35, 0.35, 4.65, 4.65], [0.6, 1.5, 1.5, 0.6], TOTAL, "safe: always 4", (5.1, 1.5)),
     )
-    for x, y, color, label, place in paths:
+    for x, y, color, label, label_position in paths:
         axes.plot(x[:-1], y[:-1], color=color, linewidth=2.5)
         axes.annotate(
             "",
@@ -71,24 +69,20 @@ def _draw_grid(axes: Axes) -> None:
             (x[-2], y[-2]),
             arrowprops={"arrowstyle": "-|>", "color": color, "linewidth": 2.5},
         )
-        axes.text(*place, label, color=color, va="center")
+        axes.text(*label_position, label, color=color, va="center")
     axes.set(xlim=(-0.05, 7.2), ylim=(-0.45, 2.05), aspect="equal")
     axes.axis("off")
 
 
 def _draw_falls(axes: Axes, table: Mapping[str, NDArray[Any]]) -> None:
-    for agent, color in AGENTS.items():
+    for agent, color in AGENT_COLORS.items():
         step, falls = _by_seed(table, agent, table["wind_falls"] + table["step_falls"])
-        estimates = [mean_estimate(column) for column in falls.T]
-        mean = np.array([each.measured for each in estimates])
-        ends = np.array([each.interval or (each.measured, each.measured) for each in estimates])
-        label = NAMES.get(agent, agent)
-        line_with_band(axes, step, mean, ends[:, 0], ends[:, 1], color=color, label=label)
+        mean_with_band(axes, step, falls.T, color=color, label=LEGEND_NAMES.get(agent, agent))
     axes.set(xlabel="step", ylabel="cumulative falls", xlim=(0, table["step"].max()), ylim=(0, None))
 
 
 def _draw_safe(axes: Axes, table: Mapping[str, NDArray[Any]]) -> None:
-    for agent, color in AGENTS.items():
+    for agent, color in AGENT_COLORS.items():
         step, safe = _by_seed(table, agent, table["path"] == "safe")
         axes.plot(step, safe.mean(axis=0), color=color)
     axes.set(
@@ -100,6 +94,7 @@ def _draw_safe(axes: Axes, table: Mapping[str, NDArray[Any]]) -> None:
 def _by_seed(
     table: Mapping[str, NDArray[Any]], agent: str, values: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Steps, and an agent's values as `[seed, step]`."""
     rows = table["agent"] == agent
     first = rows & (table["seed"] == table["seed"][0])
     step = table["step"][first]

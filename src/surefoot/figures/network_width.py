@@ -1,4 +1,4 @@
-"""Appendix figure: one network with many outputs against an ensemble, by width."""
+"""Appendix figure: one network with many outputs compared with an ensemble, by width."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,12 +14,12 @@ from surefoot.figures.style import (
     INK,
     SHADES,
     TOTAL,
-    count_of_seeds,
+    seed_count_text,
     styled,
 )
 
 PANEL_TITLES = {"network": "one network, 20 outputs", "ensemble": "20 networks, 1 output each"}
-SHOWN_WIDTHS = (10, 100)
+PANEL_WIDTHS = (10, 100)
 
 
 @styled
@@ -28,19 +28,19 @@ def draw(
     by_width: Mapping[str, NDArray[Any]],
     points: Mapping[str, NDArray[Any]],
 ) -> Figure:
-    """Left: the paper's 2 x 2 panels, first seed. Right: both comparisons over all widths."""
+    """Left: the paper's 2 x 2 panels, for the first seed. Right: both comparisons over all widths."""
     figure = Figure(figsize=(12, 5.8))
     axes = figure.subplot_mosaic(
         [["network10", "network100", "ratio"], ["ensemble10", "ensemble100", "correlation"]],
         width_ratios=(1, 1, 1.15),
     )
     for kind in PANEL_TITLES:
-        for width in SHOWN_WIDTHS:
+        for width in PANEL_WIDTHS:
             _draw_panel(axes[f"{kind}{width}"], table, points, kind, width)
     handles, labels = axes["network10"].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower left", ncols=4)
     _draw_over_widths(axes["ratio"], by_width, "spread_ratio", TOTAL, 1, "spread: one network / ensemble")
-    axes["ratio"].set_title(count_of_seeds(table).removeprefix("mean of "))
+    axes["ratio"].set_title(seed_count_text(table).removeprefix("mean of "))
     _draw_over_widths(axes["correlation"], by_width, "correlation", EPISTEMIC, 0, "correlation of outputs")
     axes["correlation"].set_xlabel("neurons in the hidden layer")
     return figure
@@ -64,12 +64,12 @@ def _draw_panel(
     axes.set(xlim=(x[0], x[-1]), ylim=_y_range(table))
     axes.set_title(f"{PANEL_TITLES[kind]}, width {width}", fontsize=10)
     axes.set_xlabel("x" if kind == "ensemble" else "")
-    axes.set_ylabel("y" if width == SHOWN_WIDTHS[0] else "")
+    axes.set_ylabel("y" if width == PANEL_WIDTHS[0] else "")
 
 
 def _y_range(table: Mapping[str, NDArray[Any]]) -> tuple[float, float]:
-    """One range for all panels, in which every mean and one standard deviation can be seen."""
-    rows = np.isin(table["width"], SHOWN_WIDTHS) & (table["seed"] == 0)
+    """One range for all panels, wide enough for every mean and one standard deviation."""
+    rows = np.isin(table["width"], PANEL_WIDTHS) & (table["seed"] == 0)
     mean, sd = table["mean"][rows], table["sd"][rows]
     return float((mean - sd).min()), float((mean + sd).max())
 

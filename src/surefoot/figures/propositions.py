@@ -1,4 +1,4 @@
-"""The estimators' mean and spread against quantiles, draws and correlation."""
+"""Propositions: mean and variance of the estimators, by quantiles, draws and correlation."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ ESTIMATORS = {
 
 @styled
 def draw(table: Mapping[str, NDArray[Any]], curves: Mapping[str, NDArray[Any]], repetitions: int) -> Figure:
-    """Top: mean and one standard deviation of each estimator. Bottom: its variance. Dotted: `curves`."""
+    """Top: mean and one standard deviation of each estimator. Bottom: its variance. Dotted: closed forms."""
     figure = Figure(figsize=(11, 6.2))
     axes = figure.subplots(2, len(PANELS), sharex="col")
     for column, (varied, label) in enumerate(PANELS.items()):

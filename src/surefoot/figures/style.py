@@ -1,6 +1,6 @@
-"""One look for every figure: colours that stay apart for colour-blind readers, and quiet axes."""
+"""The style of all figures: colours that colour-blind readers can distinguish, and plain axes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec
@@ -11,6 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from surefoot.statistics import mean_estimate
+
 INK = "#222222"
 ALEATORIC = "#3b8fd4"
 EPISTEMIC = "#d55e00"
@@ -18,7 +20,7 @@ TOTAL = "#00845f"
 BIASED = "#a6428f"
 SHADES = ("#a9d3f5", "#d9ecfb")
 
-_LOOK: dict[Any, Any] = {
+_RC_PARAMS: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlesize": 11,
@@ -29,7 +31,7 @@ _LOOK: dict[Any, Any] = {
     "legend.frameon": False,
     "figure.constrained_layout.use": True,
     "savefig.dpi": 150,
-    # Equal data give equal files: SVG element names come from here, not from chance.
+    # Equal data give equal files: names of SVG elements derive from this text, not from random numbers.
     "svg.hashsalt": "surefoot",
 }
 
@@ -37,47 +39,42 @@ P = ParamSpec("P")
 
 
 def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Give the figure that a function draws the common look, whatever the user's own settings."""
+    """Decorate a function that draws a figure: it uses the common style, not the user's own settings."""
 
     @wraps(draw)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> Figure:
         with mpl.rc_context():
             mpl.rcdefaults()
-            mpl.rcParams.update(_LOOK)
+            mpl.rcParams.update(_RC_PARAMS)
             return draw(*args, **kwargs)
 
     return wrapped
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write the figure in the format that the path's ending names, the same bytes each time."""
+    """Write a figure in the format of the path's suffix; equal figures give equal bytes."""
     stamp = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-    with mpl.rc_context(_LOOK):
+    with mpl.rc_context(_RC_PARAMS):
         figure.savefig(path, metadata=stamp)
 
 
-def line_with_band(
-    axes: Axes,
-    x: Any,
-    line: NDArray[Any],
-    low: Any,
-    high: Any,
-    *,
-    color: str,
-    label: str,
-    **look: Any,
+def mean_with_band(
+    axes: Axes, x: NDArray[Any], columns: Iterable[NDArray[Any]], *, color: str, label: str
 ) -> None:
-    """A line and the interval around it in the same colour."""
-    axes.plot(x, line, color=color, label=label, **look)
+    """Draw the mean over seeds and its 95 % interval; `columns` has the values of the seeds at each x."""
+    estimates = [mean_estimate(column) for column in columns]
+    ends = [each.interval or (each.measured, each.measured) for each in estimates]
+    low, high = np.array(ends).reshape(-1, 2).T
+    axes.plot(x, [each.measured for each in estimates], color=color, label=label)
     axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
 
 
-def count_of_seeds(table: Mapping[str, NDArray[Any]]) -> str:
-    """How many seeds a mean is over, for a title."""
+def seed_count_text(table: Mapping[str, NDArray[Any]]) -> str:
+    """The number of seeds that a mean is over, for a title."""
     seeds = len(np.unique(table["seed"]))
     return f"mean of {seeds} seeds, 95 % CI" if seeds > 1 else "1 seed"
 
 
 def per_seed(column: NDArray[Any], seeds: NDArray[Any]) -> NDArray[Any]:
-    """A column of a table, one row per seed."""
+    """A column of a table as an array with one row per seed."""
     return column.reshape(len(np.unique(seeds)), -1)

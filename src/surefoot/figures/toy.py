@@ -15,22 +15,30 @@ from surefoot.figures.style import (
     INK,
     SHADES,
     TOTAL,
-    count_of_seeds,
-    line_with_band,
+    mean_with_band,
     per_seed,
+    seed_count_text,
     styled,
 )
-from surefoot.statistics import mean_estimate
 
 NOISE_VARIANCE = 1 / 9
+"""The true aleatoric variance of the data."""
 
 
 @styled
-def draw(table: Mapping[str, NDArray[Any]], points: Mapping[str, NDArray[Any]]) -> Figure:
-    """Left: the paper's figure, first seed. Right: both aleatoric estimators, all seeds."""
+def draw(
+    table: Mapping[str, NDArray[Any]],
+    points: Mapping[str, NDArray[Any]],
+    sampler: str = "two networks",
+) -> Figure:
+    """Left: the paper's figure, for the first seed. Right: both aleatoric estimators, for all seeds.
+
+    `sampler` names what both uncertainties come from, for the title.
+    """
     figure = Figure(figsize=(11, 4.4))
     left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
     _draw_first_seed(left, table, points)
+    left.set_title(f"Both uncertainties from {sampler}, one seed (± 1 sd)")
     _draw_estimators(right, table)
     return figure
 
@@ -55,7 +63,6 @@ def _draw_first_seed(
         axes.plot(x, mean - sd(name), color=color, linestyle=style, linewidth=1.3, label=label)
         axes.plot(x, mean + sd(name), color=color, linestyle=style, linewidth=1.3)
     axes.set(xlabel="x", ylabel="y", xlim=(x[0], x[-1]))
-    axes.set_title("Both uncertainties from two networks, one seed (± 1 sd)")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=5, columnspacing=1.2)
 
 
@@ -66,11 +73,8 @@ def _draw_estimators(axes: Axes, table: Mapping[str, NDArray[Any]]) -> None:
         ("aleatoric_variance", ALEATORIC, "covariance of two networks (unbiased)"),
     )
     for name, color, label in lines:
-        estimates = [mean_estimate(column) for column in per_seed(table[name], table["seed"]).T]
-        mean = np.array([each.measured for each in estimates])
-        ends = np.array([each.interval or (each.measured, each.measured) for each in estimates])
-        line_with_band(axes, x, mean, ends[:, 0], ends[:, 1], color=color, label=label)
+        mean_with_band(axes, x, per_seed(table[name], table["seed"]).T, color=color, label=label)
     axes.axhline(NOISE_VARIANCE, color=INK, linestyle=":", label="true noise variance, 1/9")
     axes.set(xlabel="x", ylabel="aleatoric variance", xlim=(x[0], x[-1]))
-    axes.set_title(f"Aleatoric variance two ways, {count_of_seeds(table)}")
+    axes.set_title(f"Aleatoric variance two ways, {seed_count_text(table)}")
     axes.legend(loc="upper right")

@@ -1,1 +1,1 @@
-"""Many runs: which there are, which are done, and who carries them out."""
+"""Sweeps, which are many runs of `surefoot train`: the plan, the ledger, the runner and its engines."""

@@ -1,4 +1,4 @@
-"""The contract of those who carry out runs: local processes, or Ray."""
+"""The contract of engines, which run `surefoot` in other processes: on this machine, or on a Ray cluster."""
 
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -6,30 +6,30 @@ from typing import Protocol, runtime_checkable
 
 @runtime_checkable
 class Worker(Protocol):
-    """A run under way somewhere."""
+    """A process that an engine has started."""
 
     def exit_code(self) -> int | None:
-        """How it ended: None while it goes on, below 0 where it was killed."""
+        """The exit code; None while the process runs, below 0 if it was killed."""
         ...
 
     def stop(self) -> None:
-        """Ask it to save and leave; it is over when there is an exit code."""
+        """Ask the process to save and exit, without waiting for it."""
         ...
 
 
 @runtime_checkable
 class Engine(Protocol):
-    """Starts runs of the command, each on a core of its own."""
+    """Starts processes of `surefoot`, each on a core of its own."""
 
     @property
     def slots(self) -> int:
-        """Runs that can go on at once."""
+        """The number of processes that can run at once."""
         ...
 
     def start(self, arguments: list[str], log: Path) -> Worker:
-        """Begin `surefoot` with these arguments; what it says goes to the end of `log`."""
+        """Start `surefoot` with these arguments; its output is appended to the file `log`."""
         ...
 
     def close(self) -> None:
-        """Give back what was taken."""
+        """Release what the engine holds, such as the connection to a cluster."""
         ...

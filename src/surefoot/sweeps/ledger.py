@@ -1,4 +1,4 @@
-"""The ledger of a sweep: what was planned, begun, done, what failed. It only grows."""
+"""The ledger of a sweep: which runs were planned, begun, done, and failed. Lines are only ever appended."""
 
 import json
 import os
@@ -6,48 +6,49 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from surefoot.system.disk import disk_error, write_all
-from surefoot.sweeps.plan import PlannedRun
 from surefoot.errors import UserError
+from surefoot.sweeps.plan import PlannedRun
+from surefoot.sweeps.settings_comparison import changed_settings, settings_on_disk
+from surefoot.system.disk import disk_error, write_all
 
 LEDGER = "ledger.jsonl"
 
 
 class Ledger:
-    """What is known of the runs of a sweep, on disk before it counts."""
+    """The state of the runs of a sweep; every change is on disk before it takes effect."""
 
-    def __init__(self, home: Path) -> None:
-        self._path = home / LEDGER
+    def __init__(self, sweep_dir: Path) -> None:
+        self._path = sweep_dir / LEDGER
         self._settings: dict[str, Mapping[str, Any]] = {}
-        self._done: dict[str, int] = {}
+        self._steps_done: dict[str, int] = {}
         self._read()
 
     def _read(self) -> None:
-        """Take in all whole lines; what a crash left of a last one is cut off."""
+        """Read all complete lines; an incomplete last one, which a crash leaves, is cut off."""
         if not self._path.exists():
             return
         try:
             data = self._path.read_bytes()
         except OSError as error:
             raise UserError(f"{self._path}: not readable ({error.strerror})") from error
-        whole = data[: data.rfind(b"\n") + 1]
-        if len(whole) < len(data):
-            os.truncate(self._path, len(whole))
-        for number, line in enumerate(whole.splitlines(), 1):
+        complete = data[: data.rfind(b"\n") + 1]
+        if len(complete) < len(data):
+            os.truncate(self._path, len(complete))
+        for number, line in enumerate(complete.splitlines(), 1):
             try:
-                self._take(json.loads(line))
+                self._apply(json.loads(line))
             except (ValueError, KeyError, TypeError) as error:
                 raise UserError(f"{self._path}: damaged in line {number}, accepted: JSON lines") from error
 
-    def _take(self, line: Mapping[str, Any]) -> None:
+    def _apply(self, line: Mapping[str, Any]) -> None:
         if line["event"] == "planned":
             self._settings[line["run"]] = line["settings"]
         if line["event"] == "begun":
-            self._done.pop(line["run"], None)
+            self._steps_done.pop(line["run"], None)
         if line["event"] == "done":
-            self._done[line["run"]] = max(line["steps"], self.steps_done(line["run"]))
+            self._steps_done[line["run"]] = max(line["steps"], self.steps_done(line["run"]))
 
-    def _write(self, **line: Any) -> None:
+    def _append(self, **line: Any) -> None:
         data = (json.dumps(line) + "\n").encode()
         try:
             handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -56,52 +57,52 @@ class Ledger:
                 write_all(handle, data)
                 os.fsync(handle)
             except OSError:
-                os.truncate(handle, before)  # No part of a line for the next to stand behind.
+                os.truncate(handle, before)  # The next line must not follow a part of this one.
                 raise
             finally:
                 os.close(handle)
         except OSError as error:
             raise disk_error(str(self._path), len(data), self._path.parent, error) from error
-        self._take(line)
+        self._apply(line)
 
     def steps_done(self, name: str) -> int:
-        """Steps that a run was carried out for to their end."""
-        return self._done.get(name, 0)
+        """The number of steps after which a run was done; 0 if it never was."""
+        return self._steps_done.get(name, 0)
 
-    def plan(
+    def record_plan(
         self, runs: Iterable[PlannedRun], begun_with: Callable[[PlannedRun], Mapping[str, Any] | None]
     ) -> None:
-        """Take in a plan, or an extended one: new runs, more steps; a run that is begun stays what it is.
+        """Record a plan, or one with more runs or steps; a run that has begun must keep its settings.
 
-        `begun_with` gives settings as a run itself has them on disk, None where it is not begun.
+        `begun_with` returns the settings in the configuration of a run on disk, None if it has not begun.
         """
         for run in runs:
             settings = json.loads(json.dumps(run.settings))
-            known = self._settings.get(run.name)
-            if known == settings:
+            before = self._settings.get(run.name)
+            if before == settings:
                 continue
-            said = begun_with(run)
-            if said is not None:
-                # A ledger that is lost does not make another run of this one.
-                before = {**settings, **{name: said[name] for name in settings if name in said}}
-                _require_same(run.name, before if known is None else known, settings)
-            self._write(event="planned", run=run.name, settings=settings)
+            on_disk = begun_with(run)
+            if on_disk is not None:
+                if before is None:  # The ledger is lost, but the run's own configuration is there.
+                    before = settings_on_disk(settings, on_disk)
+                _require_unchanged(run.name, before, settings)
+            self._append(event="planned", run=run.name, settings=settings)
 
-    def begun(self, run: PlannedRun) -> None:
-        """A run starts from nothing, whatever was there before."""
-        self._write(event="begun", run=run.name)
+    def record_begun(self, run: PlannedRun) -> None:
+        """Record that a run starts from its first step, even if it was done before."""
+        self._append(event="begun", run=run.name)
 
-    def done(self, run: PlannedRun) -> None:
-        """A run is carried out to its end."""
-        self._write(event="done", run=run.name, steps=run.steps)
+    def record_done(self, run: PlannedRun) -> None:
+        """Record that a run has made all its steps."""
+        self._append(event="done", run=run.name, steps=run.steps)
 
-    def failed(self, run: PlannedRun, why: str) -> None:
-        """A run ended with an error."""
-        self._write(event="failed", run=run.name, steps=run.steps, why=why)
+    def record_failed(self, run: PlannedRun, reason: str) -> None:
+        """Record that a run ended with an error."""
+        self._append(event="failed", run=run.name, steps=run.steps, why=reason)
 
 
-def _require_same(run: str, known: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    changed = sorted(name for name in {*known, *settings} if known.get(name) != settings.get(name))
+def _require_unchanged(run: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    changed = changed_settings(before, now)
     if changed:
         raise UserError(
             f"{run}: {', '.join(changed)} is not what this sweep began with, "

@@ -1,4 +1,4 @@
-"""A plan: the runs that a sweep is made of, from a TOML file or from an experiment."""
+"""A plan: the runs of a sweep, from a TOML file or from an experiment."""
 
 import json
 import re
@@ -13,24 +13,27 @@ from typing import Any
 from surefoot.errors import UserError, require_whole_number
 from surefoot.text import error_line
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+,-]{,199}")
-NOT_A_RUNS_OWN = ("out", "resume", "core", "attached", "help")
-"""Arguments of `surefoot train` that the sweep gives, or that train nothing."""
+NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+,-]{,199}")
+RESERVED_ARGUMENTS = ("out", "resume", "core", "attached", "help")
+"""Arguments of `surefoot train` that the sweep sets itself, or that train nothing."""
+DEFAULT_AGENT = "uadqn"
+"""The agent that `surefoot train` trains if none is named."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedRun:
-    """A run of `surefoot train`, and what it is called in its sweep."""
+    """One run of `surefoot train` in a sweep."""
 
     name: str
-    """Its directory's, too."""
+    """Its name in the sweep, also that of its directory."""
     steps: int
+    """The steps of the environment that it makes in all."""
     settings: Mapping[str, Any]
-    """Its other arguments, by the names of their fields."""
+    """The other arguments of `surefoot train`, with underscores, such as `batch_size`."""
 
     def __post_init__(self) -> None:
         """Validate."""
-        if not NAME.fullmatch(self.name):
+        if not NAME_PATTERN.fullmatch(self.name):
             accepted = "letters, digits and . _ = + , - (200 at most; name = ...)"
             raise UserError(f"name: got {self.name}, accepted: {accepted}")
         require_whole_number(f"{self.name}: steps", self.steps, 1)
@@ -42,26 +45,29 @@ class PlannedRun:
         for name, value in self.settings.items():
             if isinstance(value, list):
                 raise UserError(f"{self.name}: {name}: got {value}, accepted: {accepted}")
-        for name in NOT_A_RUNS_OWN:
+        for name in RESERVED_ARGUMENTS:
             if name in self.settings:
-                raise UserError(f"{self.name}: {name} is the sweep's to give, accepted: other settings")
+                accepted = "other arguments of surefoot train"
+                raise UserError(f"{self.name}: {name} is no setting of a planned run, accepted: {accepted}")
 
     def arguments(self) -> list[str]:
-        """As the command takes them."""
-        return [word for name, value in self.settings.items() for word in _words(name, value)]
+        """The settings as arguments on the command line of `surefoot train`."""
+        return [
+            argument for name, value in self.settings.items() for argument in _flag_and_value(name, value)
+        ]
 
 
-def _words(name: str, value: Any) -> list[str]:
+def _flag_and_value(name: str, value: Any) -> list[str]:
     flag = "--" + name.replace("_", "-")
     if isinstance(value, bool):
         return [flag] if value else []
     return [flag, json.dumps(value) if isinstance(value, Mapping) else str(value)]
 
 
-def read(path: Path) -> list[PlannedRun]:
-    """The runs of a plan: those of each table in `runs`, beside its `defaults`.
+def read_plan(path: Path) -> list[PlannedRun]:
+    """The runs of a plan in TOML: those of each table in `runs`, completed by the table `defaults`.
 
-    A list stands for one run with each of its values; several lists for all their combinations.
+    A list stands for one run with each of its values; several lists stand for all their combinations.
     """
     try:
         found = tomllib.loads(path.read_text())
@@ -72,57 +78,62 @@ def read(path: Path) -> list[PlannedRun]:
         raise UserError(f"{path}: got {', '.join(found) or 'defaults'}, accepted: [defaults] and [[runs]]")
     if not isinstance(groups, list) or not all(isinstance(group, dict) for group in groups):
         raise UserError(f"{path}: no runs, accepted: at least one table [[runs]]")
-    runs = [run for group in groups for run in _crossed({**_fields(defaults), **_fields(group)})]
+    runs = [
+        run
+        for group in groups
+        for run in _combinations({**_with_underscores(defaults), **_with_underscores(group)})
+    ]
     if not runs:
-        raise UserError(f"{path}: no runs, accepted: lists with something in them")
-    return unique(runs)
+        raise UserError(f"{path}: no runs, accepted: at least one value in each list")
+    _require_unique_names(runs)
+    return runs
 
 
-def _fields(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings by the names of their fields; `batch-size` is `batch_size`, as on the command line."""
+def _with_underscores(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with underscores in their names; `batch-size`, as on the command line, means `batch_size`."""
     found = {name.replace("-", "_"): value for name, value in table.items()}
     if len(found) < len(table):
         raise UserError(f"runs: a setting is given twice, as {', '.join(table)}, accepted: once")
     return found
 
 
-def unique(runs: Sequence[PlannedRun]) -> list[PlannedRun]:
-    """The same runs, if each has a name of its own."""
+def _require_unique_names(runs: Sequence[PlannedRun]) -> None:
     (name, count), *_ = Counter(run.name for run in runs).most_common(1)
     if count > 1:
         raise UserError(f"name: {count} runs are called {name}, accepted: another for each (name = ...)")
-    return list(runs)
 
 
-def _crossed(group: Mapping[str, Any]) -> list[PlannedRun]:
-    """One run for every combination of the lists' values."""
+def _combinations(group: Mapping[str, Any]) -> list[PlannedRun]:
+    """One run for every combination of the values in lists."""
     template = group.get("name")
     settings = {key: value for key, value in group.items() if key != "name"}
     varied = [key for key, value in settings.items() if isinstance(value, list)]
     runs: list[PlannedRun] = []
     for values in product(*(settings[key] for key in varied)):
         run = {**settings, **dict(zip(varied, values, strict=True))}
-        name = _name(run, varied) if template is None else _filled(str(template), run)
-        if "env" not in run or "steps" not in run:
-            raise UserError(f"{name}: {'steps' if 'env' in run else 'env'} is missing, accepted: both given")
+        name = _default_name(run, varied) if template is None else _fill_template(str(template), run)
+        for required in ("env", "steps"):
+            if required not in run:
+                accepted = "a plan that gives env and steps for each run"
+                raise UserError(f"{name}: {required} is not given, accepted: {accepted}")
         runs.append(PlannedRun(name=name, steps=run.pop("steps"), settings=run))
     return runs
 
 
-def _name(run: Mapping[str, Any], varied: Sequence[str]) -> str:
-    """Environment, agent, what else is varied, and seed."""
-    env = str(run.get("env")).rsplit(":", 1)[-1].rsplit("/", 1)[-1]
+def _default_name(run: Mapping[str, Any], varied: Sequence[str]) -> str:
+    """A name of the environment, the agent, the other settings that vary, and the seed."""
+    env = str(run.get("env", "run")).rsplit(":", 1)[-1].rsplit("/", 1)[-1]
     others = [f"{key}={run[key]}" for key in varied if key not in {"env", "agent", "seed", "steps"}]
-    words = [env, str(run.get("agent", "uadqn")), *others, f"seed{run.get('seed', 0)}"]
-    return re.sub(r"[^A-Za-z0-9._=+,-]+", "_", "-".join(words))
+    parts = [env, str(run.get("agent", DEFAULT_AGENT)), *others, f"seed{run.get('seed', 0)}"]
+    return re.sub(r"[^A-Za-z0-9._=+,-]+", "_", "-".join(parts))
 
 
-def _filled(template: str, run: Mapping[str, Any]) -> str:
-    """The template with settings where their names stand in braces."""
+def _fill_template(template: str, run: Mapping[str, Any]) -> str:
+    """The template with the values of settings instead of their names in braces."""
 
     def value(found: re.Match[str]) -> str:
         if found[1] not in run:
-            raise UserError(f"name: got {template}, accepted: text with settings in braces")
+            raise UserError(f"name: got {template}, accepted: text with names of settings in braces")
         return str(run[found[1]])
 
     return re.sub(r"\{([^{}]*)\}", value, template)

@@ -1,4 +1,4 @@
-"""What a sweep shows: one live table on a terminal, a line whenever something happens elsewhere."""
+"""The progress of a sweep: a live table on a terminal, otherwise a line for every change."""
 
 import sys
 import time
@@ -17,94 +17,96 @@ from rich.table import Table
 from rich.text import Text
 
 from surefoot.runs.log_files import latest
-from surefoot.sweeps.runner import Phase, Status, path_of
+from surefoot.sweeps.runner import Phase, RunStatus, run_directory
 
-LOOK_EVERY = 1.0
-"""Seconds between two looks at the runs' logs."""
-SPEAK_EVERY = 60.0
-"""Seconds between two lines where nothing happens and there is no terminal."""
-LATELY = 5
-"""Runs that are done, or failed, of which a live table still shows the last."""
+REFRESH_SECONDS = 1.0
+"""Time between two readings of the runs' logs, if no run changes its phase."""
+REPORT_SECONDS = 60.0
+"""Time between two lines without a terminal, if no run changes its phase."""
+MAX_FINISHED_SHOWN = 5
+"""How many of the runs that failed last, and of those done last, a live table shows."""
 COLORS = {Phase.RUNNING: "cyan", Phase.DONE: "green", Phase.FAILED: "red", Phase.WAITING: "dim"}
 
 
-class Glance(NamedTuple):
-    """A run, and what its log says."""
+class RunProgress(NamedTuple):
+    """A run's status and the latest numbers of its log."""
 
-    status: Status
+    status: RunStatus
     step: int
     speed: float | None
     """Steps per second."""
     episode_return: float | None
-    """Mean of the last episodes in training."""
+    """Mean return of the last training episodes."""
 
     @property
     def seconds_left(self) -> float | None:
-        """Until this run's end, at its speed so far."""
+        """Time to the end of this run, at its speed so far; None if it is not running or not yet logged."""
         if self.status.phase != Phase.RUNNING or not self.speed:
             return None
         return (self.status.run.steps - self.step) / self.speed
 
 
-def glance_at(home: Path, status: Status) -> Glance:
-    """What a run's log says now."""
-    said = latest(path_of(home, status.run))
-    return Glance(status, int(said.get("step", 0)), said.get("time/fps"), said.get("rollout/ep_rew_mean"))
+def read_progress(sweep_dir: Path, status: RunStatus) -> RunProgress:
+    """A run's progress according to its log."""
+    entry = latest(run_directory(sweep_dir, status.run))
+    return RunProgress(
+        status, int(entry.get("step", 0)), entry.get("time/fps"), entry.get("rollout/ep_rew_mean")
+    )
 
 
-def table_of(glances: Sequence[Glance]) -> Table:
-    """One line a run."""
+def make_table(runs: Sequence[RunProgress]) -> Table:
+    """A table with a row for each run, and another for the reason if it failed."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("run", overflow="fold")
-    for name in ("steps", "steps/s", "return", "left"):
+    for name in ("steps", "steps/s", "return", "time left"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("")
-    for each in glances:
-        run, phase, why = each.status
+    for each in runs:
+        run, phase, reason = each.status
         speed = "" if each.speed is None or phase == Phase.WAITING else f"{each.speed:,.0f}"
-        gain = "" if each.episode_return is None else f"{each.episode_return:.4g}"
-        left = "" if each.seconds_left is None else duration(each.seconds_left)
-        words = f"[{COLORS[phase]}]{phase}[/]"
-        table.add_row(run.name, f"{each.step:,}/{run.steps:,}", speed, gain, left, words)
-        if why:
-            table.add_row(f"  [red]{escape(why)}[/]")
+        episode_return = "" if each.episode_return is None else f"{each.episode_return:.4g}"
+        left = "" if each.seconds_left is None else format_duration(each.seconds_left)
+        colored_phase = f"[{COLORS[phase]}]{phase}[/]"
+        table.add_row(run.name, f"{each.step:,}/{run.steps:,}", speed, episode_return, left, colored_phase)
+        if reason:
+            table.add_row(f"  [red]{escape(reason)}[/]")
     return table
 
 
-def counts_of(glances: Sequence[Glance]) -> str:
-    """How many runs are where, and how long the rest will take, roughly."""
-    counts = Counter(each.status.phase for each in glances)
-    words = [f"{counts[phase]} {phase}" for phase in Phase if counts[phase]]
+def count_phases(runs: Sequence[RunProgress]) -> str:
+    """The number of runs in each phase, and roughly the time left, as text."""
+    counts = Counter(each.status.phase for each in runs)
+    parts = [f"{counts[phase]} {phase}" for phase in Phase if counts[phase]]
     open_phases = (Phase.RUNNING, Phase.WAITING)
-    steps = sum(each.status.run.steps - each.step for each in glances if each.status.phase in open_phases)
-    # Those that wait may be slow or fast: they count as the middle one of all that are known, which is not
-    # moved by one that has just been started and still compiles.
-    paces = [1 / each.speed for each in glances if each.speed]
-    if steps and paces and counts[Phase.RUNNING]:
-        seconds = steps * median(paces) / counts[Phase.RUNNING]
-        words.append(f"about {duration(seconds)} left")
-    return ", ".join(words)
+    steps = sum(each.status.run.steps - each.step for each in runs if each.status.phase in open_phases)
+    # A waiting run is expected to have the median of all known speeds, which a run that has just started
+    # and still compiles does not move.
+    seconds_per_step = [1 / each.speed for each in runs if each.speed]
+    if steps and seconds_per_step and counts[Phase.RUNNING]:
+        seconds = steps * median(seconds_per_step) / counts[Phase.RUNNING]
+        parts.append(f"about {format_duration(seconds)} left")
+    return ", ".join(parts)
 
 
-def duration(seconds: float) -> str:
-    """As people say it."""
+def format_duration(seconds: float) -> str:
+    """A duration such as `1:05` (minutes and seconds) or `2 h 05 min`."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02} min" if hours else f"{minutes}:{rest:02}"
 
 
-class Display:
-    """Shows a sweep on standard error."""
+class SweepDisplay:
+    """Shows the progress of a sweep on standard error."""
 
-    def __init__(self, home: Path, title: str) -> None:
-        self._home, self._title = home, title
+    def __init__(self, sweep_dir: Path, title: str) -> None:
+        self._sweep_dir, self._title = sweep_dir, title
         self._console = Console(stderr=True)
         self._live = Live(console=self._console, auto_refresh=False) if self._console.is_terminal else None
-        self._looked = self._spoke = 0.0
-        self._known: dict[str, Phase] = {}
-        self._finished: dict[str, Glance] = {}
+        self._refreshed = self._reported = 0.0
+        self._phases: dict[str, Phase] = {}
+        self._done: dict[str, RunProgress] = {}
 
-    def __enter__(self) -> "Display":
+    def __enter__(self) -> "SweepDisplay":
         if self._live is not None:
             self._live.start()
         return self
@@ -115,43 +117,48 @@ class Display:
         if self._live is not None:
             self._live.stop()
 
-    def __call__(self, statuses: Sequence[Status]) -> None:
-        """Show where the runs are."""
+    def __call__(self, statuses: Sequence[RunStatus]) -> None:
+        """Show the progress of all runs, if one has changed its phase or enough time has passed."""
         phases = {each.run.name: each.phase for each in statuses}
-        changed = {name for name, phase in phases.items() if self._known.get(name, Phase.WAITING) != phase}
+        changed = {name for name, phase in phases.items() if self._phases.get(name, Phase.WAITING) != phase}
         now = time.monotonic()
-        if not changed and now < self._looked + LOOK_EVERY:
+        if not changed and now < self._refreshed + REFRESH_SECONDS:
             return
-        self._looked = now
-        glances = [self._glance(each) for each in statuses]
+        self._refreshed = now
+        runs = [self._read_progress(each) for each in statuses]
         if self._live is not None:
-            self._live.update(self._shown(glances), refresh=True)
-        elif changed or now > self._spoke + SPEAK_EVERY:
-            self._spoke = now
-            # What was done before this sweep began is not news.
-            news = [each for each in glances if each.status.run.name in changed and self._known]
-            for each in news:
-                run, phase, why = each.status
-                gain = "" if each.episode_return is None else f", return {each.episode_return:.4g}"
-                sys.stderr.write(f"{run.name}: {why or phase}, {each.step:,}/{run.steps:,} steps{gain}\n")
-            sys.stderr.write(f"{self._title}: {counts_of(glances)}\n")
-        self._known = phases
+            self._live.update(self._live_table(runs), refresh=True)
+        elif changed or now > self._reported + REPORT_SECONDS:
+            self._reported = now
+            # Runs that were done before this sweep began are not reported.
+            for each in (each for each in runs if each.status.run.name in changed and self._phases):
+                sys.stderr.write(_line(each) + "\n")
+            sys.stderr.write(f"{self._title}: {count_phases(runs)}\n")
+        self._phases = phases
 
-    def _glance(self, status: Status) -> Glance:
-        """A fresh look, but where a run will not change any more."""
+    def _read_progress(self, status: RunStatus) -> RunProgress:
+        """A run's progress; the log of a run that is done is read only once."""
         name = status.run.name
-        if name in self._finished:
-            return self._finished[name]
-        found = glance_at(self._home, status)
+        if name in self._done:
+            return self._done[name]
+        found = read_progress(self._sweep_dir, status)
         if status.phase == Phase.DONE:
-            self._finished[name] = found
+            self._done[name] = found
         return found
 
-    def _shown(self, glances: Sequence[Glance]) -> Table:
-        """All in numbers; then what is under way, failed, was done last: a terminal may cut off the end."""
-        by_phase = {phase: [each for each in glances if each.status.phase == phase] for phase in Phase}
-        lately = [*by_phase[Phase.FAILED][-LATELY:], *list(self._finished.values())[-LATELY:]]
-        table = table_of([*by_phase[Phase.RUNNING], *lately])
-        table.title = Text(f"{self._title}: {counts_of(glances)}")
+    def _live_table(self, runs: Sequence[RunProgress]) -> Table:
+        """The counts first, then running, failed and done runs: a low terminal cuts off the end."""
+        by_phase = {phase: [each for each in runs if each.status.phase == phase] for phase in Phase}
+        failed, done = by_phase[Phase.FAILED], list(self._done.values())
+        finished = [*failed[-MAX_FINISHED_SHOWN:], *done[-MAX_FINISHED_SHOWN:]]
+        table = make_table([*by_phase[Phase.RUNNING], *finished])
+        table.title = Text(f"{self._title}: {count_phases(runs)}")
         table.title_justify = "left"
         return table
+
+
+def _line(progress: RunProgress) -> str:
+    """A run's progress as a line of text."""
+    run, phase, reason = progress.status
+    episode_return = "" if progress.episode_return is None else f", return {progress.episode_return:.4g}"
+    return f"{run.name}: {reason or phase}, {progress.step:,}/{run.steps:,} steps{episode_return}"

@@ -1,4 +1,4 @@
-"""Runs as tasks of a Ray cluster. A task is text: the words of a command, and where its log is."""
+"""Runs as tasks of a Ray cluster. A task gets text only: a command's arguments, and the path of its log."""
 
 import json
 import math
@@ -12,34 +12,34 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from surefoot.system.cores import reserve_core
-from surefoot.sweeps.local_engine import start_attached
-from surefoot.sweeps.runner import PAUSE, SIGNALLED
 from surefoot.errors import UserError, require_whole_number
+from surefoot.sweeps.local_engine import start_attached
+from surefoot.sweeps.runner import POLL_SECONDS, SIGNAL_EXIT_BASE
+from surefoot.system.cores import reserve_core
 from surefoot.text import error_line
 
-LOOPBACK_ONLY = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
-"""At 0, everywhere as on those systems: a cluster that is started here is for this machine alone."""
-ADDRESS = re.compile(r"[^\s/]+:[0-9]+|auto")
-"""Of a cluster that is there; `auto` finds this machine's. Given `local` or nothing, Ray would start one."""
-ASK_EVERY = 5.0
-"""Seconds between two looks at the cluster."""
-PATIENCE = 20.0
-"""Seconds without an answer after which it is lost."""
+CLUSTER_VARIABLE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""An environment variable of Ray: at 0, a cluster that is started here listens on loopback only."""
+ADDRESS_PATTERN = re.compile(r"[^\s/]+:[0-9]+|auto")
+"""The address of a running cluster; `auto` finds that of this machine. At `local`, Ray would start one."""
+CHECK_SECONDS = 5.0
+"""Time between two checks of the cluster."""
+MAX_SILENT_SECONDS = 20.0
+"""Time without an answer after which the cluster counts as lost."""
 
 
-def run_task(words: str, log: str) -> str:
-    """On a node of the cluster: the command as a process, pinned to a core that is free there.
+def run_task(arguments: str, log: str) -> str:
+    """Run `surefoot` on a node of the cluster, pinned to a free core there, and return its exit code.
 
-    Returns its exit code. Whatever ends this task ends the process, in order.
+    `arguments` is a list in JSON. However this task ends, the process saves and exits.
     """
-    # How Ray asks a task to end; nodes that were started from a script may have been told to ignore it.
+    # Ray cancels a task by SIGINT, which nodes that were started from a script may ignore.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with reserve_core() as core:
-        process = start_attached([*json.loads(words), "--core", str(core)], Path(log))
+        process = start_attached([*json.loads(arguments), "--core", str(core)], Path(log))
         try:
-            while process.poll() is None:  # Waiting for it, one would not hear of an interruption.
-                time.sleep(PAUSE)
+            while process.poll() is None:  # In `process.wait()` a cancellation would go unnoticed.
+                time.sleep(POLL_SECONDS)
         except BaseException:
             process.terminate()
             process.wait()
@@ -48,46 +48,46 @@ def run_task(words: str, log: str) -> str:
 
 
 class Cluster:
-    """A cluster as its driver sees it: how many cores it has, and whether it is still there."""
+    """A Ray cluster: how many cores it has, and whether it still answers."""
 
     def __init__(self, ray: Any, jobs: int | None) -> None:
         self._ray, self._jobs = ray, jobs
         host, _, port = ray.get_runtime_context().gcs_address.rpartition(":")
         self._head = host, int(port)
-        self._asked, self._slots = -math.inf, 1
-        self._heard = time.monotonic()
+        self._last_check, self._slots = -math.inf, 1
+        self._last_answer = time.monotonic()
 
     def slots(self) -> int:
-        """Runs that can go on at once, as of the last look."""
-        self.look()
+        """The number of runs that can run at once, as of the last check."""
+        self.check()
         return self._slots
 
-    def look(self) -> None:
-        """Say in one line that the cluster is gone: Ray would ask it for a minute, then end this process."""
+    def check(self) -> None:
+        """Raise an error if the cluster is lost, before Ray ends this process after a minute."""
         now = time.monotonic()
-        if now < self._asked + ASK_EVERY:
+        if now < self._last_check + CHECK_SECONDS:
             return
-        self._asked = now
+        self._last_check = now
         try:
-            socket.create_connection(self._head, timeout=ASK_EVERY).close()
+            socket.create_connection(self._head, timeout=CHECK_SECONDS).close()
         except OSError as error:
-            if now > self._heard + PATIENCE:
-                words = f"the cluster is lost ({error_line(error)}); once it is back the same command goes on"
-                raise UserError(f"--address: {words}") from error
+            if now > self._last_answer + MAX_SILENT_SECONDS:
+                lost = f"the cluster is lost ({error_line(error)})"
+                raise UserError(f"address: {lost}; the same command continues once it is back") from error
         else:
-            self._heard = now
+            self._last_answer = now
             self._slots = self._jobs or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
 
 class RayWorker:
-    """A task under way."""
+    """A task of a Ray cluster that runs `surefoot`."""
 
     def __init__(self, ray: Any, cluster: Cluster, task: Any, log: Path) -> None:
         self._ray, self._cluster, self._task, self._log = ray, cluster, task, log
 
     def exit_code(self) -> int | None:
-        """How it ended; a worker or a node that is gone counts as killed."""
-        self._cluster.look()
+        """The exit code, None while the task runs; that of a killed process if its node is lost."""
+        self._cluster.check()
         finished, _ = self._ray.wait([self._task], timeout=0)
         if not finished:
             return None
@@ -95,56 +95,57 @@ class RayWorker:
         try:
             return int(self._ray.get(self._task))
         except errors.TaskCancelledError:
-            return SIGNALLED + signal.SIGTERM
+            return SIGNAL_EXIT_BASE + signal.SIGTERM
         except errors.RayTaskError as error:
-            with self._log.open("a") as words:
-                words.write(f"{error_line(error.cause)}\n")
+            with self._log.open("a") as output:
+                output.write(f"{error_line(error.cause)}\n")
             return 1
         except errors.RayError:
             return -signal.SIGKILL
 
     def stop(self) -> None:
-        """As an interruption would."""
+        """Cancel the task, at which its process saves and exits."""
         self._ray.cancel(self._task)
 
 
 class RayEngine:
-    """A cluster that is there, or one on this machine for the time being."""
+    """A Ray cluster that runs already, or one on this machine that lasts as long as this engine."""
 
     def __init__(self, address: str | None = None, jobs: int | None = None) -> None:
-        most = None if jobs is None else require_whole_number("--jobs", jobs, 1)
-        if address is not None and not ADDRESS.fullmatch(address):
-            raise UserError(f"--address: got {address or 'nothing'}, accepted: HOST:PORT, auto")
-        # Read when it is imported, and by the nodes that it starts.
+        max_slots = None if jobs is None else require_whole_number("jobs", jobs, 1)
+        if address is not None and not ADDRESS_PATTERN.fullmatch(address):
+            raise UserError(f"address: got {address or 'nothing'}, accepted: HOST:PORT, auto")
+        # Ray reads the environment when it is imported, and the nodes that it starts inherit it.
         os.environ["RAY_AUTH_MODE"] = "token"
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         if address is None:
-            os.environ[LOOPBACK_ONLY] = "0"
-            # Of its own, for as long as it lasts: Ray would leave one in a file that others can read.
+            os.environ[CLUSTER_VARIABLE] = "0"
+            # A token for this cluster alone: Ray would write one to a file that others can read.
             os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
         try:
             self._ray: Any = import_module("ray")
         except ImportError:
-            raise UserError("--engine: ray is not installed, accepted: pip install 'surefoot[ray]'") from None
+            accepted = "local, or ray after pip install 'surefoot[ray]'"
+            raise UserError(f"engine: got ray, which is not installed, accepted: {accepted}") from None
         where = {"address": "local", "include_dashboard": False} if address is None else {"address": address}
         try:
             self._ray.init(**where, log_to_driver=False, logging_level="ERROR")
         except Exception as error:
-            flag = "--engine: got ray" if address is None else f"--address: got {address}"
-            raise UserError(f"{flag}, {error_line(error)}") from error
+            field = "engine: got ray" if address is None else f"address: got {address}"
+            raise UserError(f"{field}, {error_line(error)}") from error
         self._task = self._ray.remote(num_cpus=1, max_retries=0)(run_task)
-        self._cluster = Cluster(self._ray, most)
+        self._cluster = Cluster(self._ray, max_slots)
 
     @property
     def slots(self) -> int:
-        """As many as the cluster has cores now."""
+        """The number of cores that the cluster has now, or `jobs`."""
         return self._cluster.slots()
 
     def start(self, arguments: list[str], log: Path) -> RayWorker:
-        """Begin wherever there is room."""
+        """Start `surefoot` on a node of the cluster that has a free core."""
         task = self._task.remote(json.dumps(arguments), str(log))
         return RayWorker(self._ray, self._cluster, task, log)
 
     def close(self) -> None:
-        """Leave the cluster, or end the one that was started."""
+        """Leave the cluster; one that this engine started ends."""
         self._ray.shutdown()

@@ -1,1 +1,1 @@
-"""The machine: cores, memory, signals, disk, locks."""
+"""The machine that a program runs on: its cores, memory, signals, disk and locks."""

@@ -1,4 +1,4 @@
-"""The cores of this machine, and keeping to one of them."""
+"""The processor cores of this machine: which there are, pinning to one, reserving one."""
 
 import os
 import random
@@ -10,11 +10,11 @@ from pathlib import Path
 
 from filelock import Timeout
 
-from surefoot.system.locks import lock_at
 from surefoot.errors import UserError
+from surefoot.system.locks import lock_at
 
-MOST_A_CORE = 100
-"""Processes that are counted on one core; where nothing can be counted, chance chooses one."""
+MAX_RESERVATIONS_PER_CORE = 100
+"""Reservations of one core that are counted; beyond, a core is chosen at random."""
 
 
 def available_cores() -> list[int]:
@@ -25,24 +25,27 @@ def available_cores() -> list[int]:
 
 
 def pin_to(core: int) -> None:
-    """Keep this process, and the threads that it starts from now on, on one core, where that can be told."""
+    """Pin this process, and the threads that it starts later, to one core, where the system can do that."""
     if hasattr(os, "sched_setaffinity"):
         try:
             os.sched_setaffinity(0, {core})
         except (OSError, OverflowError):
             accepted = ", ".join(map(str, available_cores()))
-            raise UserError(f"--core: got {core}, accepted: {accepted}") from None
+            raise UserError(f"core: got {core}, accepted: {accepted}") from None
 
 
 @contextmanager
 def reserve_core() -> Generator[int]:
-    """A core that no other process of this user's holds in this way, or else the one that fewest hold."""
-    home = Path(tempfile.gettempdir()) / f"surefoot-cores-{os.getuid()}"
+    """Reserve a core while the block runs: one with the fewest reservations by processes of this user.
+
+    Where no lock can be made, nothing can be counted, and a core is chosen at random.
+    """
+    locks = Path(tempfile.gettempdir()) / f"surefoot-cores-{os.getuid()}"
     with suppress(OSError):
-        home.mkdir(mode=0o700, exist_ok=True)
+        locks.mkdir(mode=0o700, exist_ok=True)
     cores = available_cores()
-    for place, core in product(range(MOST_A_CORE), cores):
-        lock = lock_at(home / f"{core}-{place}.lock")
+    for number, core in product(range(MAX_RESERVATIONS_PER_CORE), cores):
+        lock = lock_at(locks / f"{core}-{number}.lock")
         try:
             lock.acquire()
         except (Timeout, OSError):

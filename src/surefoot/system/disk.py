@@ -1,31 +1,40 @@
-"""Writing so that a crash at any moment leaves the old or the new, and a full disk a clear message."""
+"""Writing files so that a crash at any moment leaves the old or the new content, with clear errors."""
 
+import errno
 import os
 import shutil
 from pathlib import Path
 
 from surefoot.errors import UserError
 
+DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
+"""Error numbers of a full disk and of a user's full quota of it."""
+
 
 class DiskError(UserError):
-    """Something could not be written; the text says what, how much it needs and how much is free."""
+    """A file could not be written; the text names it and the cause."""
 
 
 def disk_error(what: str, needed: int, directory: Path, error: OSError | None) -> DiskError:
-    """What to say when there is no room, or no writing for another reason."""
-    why = f" ({error.strerror})" if error is not None else ""
-    return DiskError(f"{what}: needs {needed:,} bytes, free are {free_bytes(directory):,}{why}")
+    """The error for data that could not be written: a full disk, unless `error` has another cause."""
+    cause = "" if error is None else error.strerror or str(error)
+    if error is None or error.errno in DISK_FULL_ERRORS:
+        free = free_bytes(directory)
+        if free < needed:
+            reason = f" ({cause})" if cause else ""
+            return DiskError(f"{what}: needs {needed:,} bytes, free are {free:,}{reason}")
+    return DiskError(f"{what}: could not be written: {cause or 'the disk was full'}")
 
 
 def free_bytes(directory: Path) -> int:
-    """Room on the disk of a directory, or of the nearest one above it that exists."""
+    """Free bytes on the disk of a directory, or of its nearest parent that exists."""
     while not directory.exists():
         directory = directory.parent
     return shutil.disk_usage(directory).free
 
 
 def write_durably(path: Path, data: bytes) -> None:
-    """Write a file and wait until the disk has it."""
+    """Write a file and wait until it is on the disk."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     try:
         write_all(handle, data)
@@ -35,14 +44,14 @@ def write_durably(path: Path, data: bytes) -> None:
 
 
 def write_all(handle: int, data: bytes | bytearray) -> None:
-    """Write all of it, however many calls that takes."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(handle, rest) :]
+    """Write all the data, however many calls that takes."""
+    remaining = memoryview(data)
+    while remaining:
+        remaining = remaining[os.write(handle, remaining) :]
 
 
 def sync_directory(directory: Path) -> None:
-    """Wait until the disk has a directory's names."""
+    """Wait until the names of a directory's files are on the disk."""
     handle = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -51,32 +60,32 @@ def sync_directory(directory: Path) -> None:
 
 
 def rename_durably(source: Path, target: Path) -> None:
-    """Rename, and wait until the disk knows."""
-    os.rename(source, target)  # noqa: PTH104 (as the other calls here)
+    """Rename a file or directory, and wait until the new name is on the disk."""
+    os.rename(source, target)  # noqa: PTH104 (`os` as in the other functions here)
     sync_directory(target.parent)
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Put a file in the place of another, all of it or nothing."""
-    aside = path.with_name(f".{path.name}.tmp")
+    """Replace the content of a file: a crash leaves either the old or the new content."""
+    temporary = path.with_name(f".{path.name}.tmp")
     try:
-        write_durably(aside, data)
-        rename_durably(aside, path)
+        write_durably(temporary, data)
+        rename_durably(temporary, path)
     except OSError as error:
-        aside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise disk_error(str(path), len(data), path.parent, error) from error
 
 
 def remove_directory(directory: Path) -> None:
-    """Delete a directory: first its name, so that it is never seen in part."""
-    aside = directory.with_name(f".{directory.name}.gone")
-    shutil.rmtree(aside, ignore_errors=True)
-    os.rename(directory, aside)  # noqa: PTH104
-    shutil.rmtree(aside, ignore_errors=True)
+    """Delete a directory; it is renamed first, so that nobody reads one that is half deleted."""
+    renamed = directory.with_name(f".{directory.name}.gone")
+    shutil.rmtree(renamed, ignore_errors=True)
+    os.rename(directory, renamed)  # noqa: PTH104
+    shutil.rmtree(renamed, ignore_errors=True)
 
 
 class AppendedFile:
-    """A file that grows at its end; what a full disk did not take is kept and tried again."""
+    """A file that is appended to; data that a full disk refused is written by a later flush."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -88,12 +97,12 @@ class AppendedFile:
         self._pending += data.encode() if isinstance(data, str) else data
 
     def flush(self) -> None:
-        """Hand the data to the operating system, after which a killed process loses nothing of it."""
+        """Hand the data to the operating system, so that it is not lost if this process is killed."""
         while self._pending:
             del self._pending[: os.write(self._handle, self._pending)]
 
     def sync(self) -> int:
-        """Wait until the disk has all data; the length of the file."""
+        """Wait until all data is on the disk; returns the length of the file."""
         self.flush()
         os.fsync(self._handle)
         return os.fstat(self._handle).st_size

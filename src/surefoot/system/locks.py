@@ -1,4 +1,4 @@
-"""Locks that the operating system frees when their holder dies."""
+"""File locks that the operating system releases when the process that holds them dies."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ from filelock import FileLock
 
 
 def lock_at(path: Path) -> FileLock:
-    """A lock that is taken at once or refused; where the disk knows no locks, that is an error.
+    """A lock that is acquired at once or refused; on a file system without locks it raises an error.
 
-    A file that merely stands for a lock would outlive whoever was killed holding it.
+    A file whose mere existence is the lock would still exist after its holder was killed.
     """
     return FileLock(path, timeout=0, fallback_to_soft=False)

@@ -1,4 +1,4 @@
-"""Memory: how much there is, whether a replay fits, and returning what is freed."""
+"""Memory: how much is available, whether a replay fits into it, and how glibc allocates it."""
 
 import ctypes
 from contextlib import suppress
@@ -12,11 +12,11 @@ from surefoot.errors import UserError
 
 CGROUP = Path("/sys/fs/cgroup")
 M_ARENA_MAX = -8
-"""As glibc's malloc.h has it."""
+"""Parameter of `mallopt`, from glibc's malloc.h."""
 
 
 def available_bytes() -> int | None:
-    """Memory that is still available, within the limits of a container; None if it is unknown."""
+    """Memory that is available to this process, within the limits of its container; None if unknown."""
     found: list[int] = []
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
@@ -32,23 +32,26 @@ def available_bytes() -> int | None:
 
 
 def require_memory_for(replay: Any) -> None:
-    """Refuse a replay, given by its shapes, that does not fit into memory."""
+    """Refuse a replay, given by its shapes and dtypes, that does not fit into memory."""
     needed = sum(int(np.prod(leaf.shape)) * leaf.dtype.itemsize for leaf in jax.tree.leaves(replay))
     available = available_bytes()
     if available is not None and needed > available:
         raise UserError(
             f"replay_capacity: got {replay.capacity:,}, which takes {needed:,} bytes of memory, "
-            f"accepted: what fits into the {available:,} that are available"
+            f"accepted: a capacity that fits into the {available:,} bytes that are available"
         )
 
 
 def release_freed_memory() -> None:
-    """Return freed memory to the system: after compiling a program, glibc holds hundreds of megabytes of it."""
+    """Return freed memory to the system: after a compilation, glibc holds hundreds of megabytes of it."""
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def limit_malloc_arenas() -> None:
-    """Let all threads allocate from one arena, before there are any: compiling then peaks 100 MB lower."""
+    """Make all threads allocate from one arena, which lowers the peak of compilation by 100 MB.
+
+    It must be called before there are other threads.
+    """
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)

@@ -1,4 +1,4 @@
-"""Signals: the first asks to stop in order, the second stops at once."""
+"""SIGINT and SIGTERM: the first signal requests a graceful stop, the second stops at once."""
 
 import os
 import signal
@@ -8,24 +8,27 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Request:
-    """Whether a signal has asked to stop, and which."""
+class StopRequest:
+    """Whether a signal has requested a stop, and its number."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
 
     def __call__(self) -> bool:
-        """Whether to stop."""
+        """Whether a stop is requested."""
         return self.signal is not None
 
 
 @contextmanager
-def graceful_stop() -> Generator[Request]:
-    """While inside, an interruption is a request; outside of the main thread nothing changes."""
-    request = Request()
+def graceful_stop() -> Generator[StopRequest]:
+    """While the block runs, the first signal only sets the request.
+
+    Outside the main thread this changes nothing, because Python handles signals in the main thread alone.
+    """
+    request = StopRequest()
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
@@ -37,7 +40,7 @@ def graceful_stop() -> Generator[Request]:
         if again:
             exit_as_signalled(request)
 
-    before: dict[int, Any] = {number: signal.signal(number, handle) for number in SIGNALS}
+    before: dict[int, Any] = {number: signal.signal(number, handle) for number in STOP_SIGNALS}
     try:
         yield request
     finally:
@@ -46,7 +49,7 @@ def graceful_stop() -> Generator[Request]:
 
 
 def stop_if_parent_dies() -> None:
-    """Ask this process to stop in order when nobody holds the other end of its standard input any more."""
+    """Send this process SIGTERM when its standard input is closed, which it is when its parent dies."""
 
     def watch() -> None:
         while os.read(0, 1):
@@ -56,8 +59,8 @@ def stop_if_parent_dies() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def exit_as_signalled(request: Request) -> None:
-    """After order is made, stop as the signal would have had it."""
+def exit_as_signalled(request: StopRequest) -> None:
+    """After a graceful stop, exit as the signal would have made the process exit without it."""
     if request.signal == signal.SIGINT:
         raise KeyboardInterrupt
     if request.signal is not None:

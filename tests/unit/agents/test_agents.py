@@ -1,7 +1,5 @@
 """Agents: what sets each apart, and what all have in common."""
 
-from dataclasses import replace
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,10 +23,14 @@ def batch_of(size, reward=0.0, terminated=True):
     )
 
 
+def uadqn_with(**settings):
+    return uadqn.make(uadqn.KIND.settings(**settings), ARCHITECTURE, 2)
+
+
 @pytest.fixture(scope="module", params=list(AGENTS))
 def made(request):
     kind = AGENTS[request.param]
-    return request.param, kind.make(kind.config(learning_rate=1e-2), ARCHITECTURE, 2)
+    return request.param, kind.make(kind.settings(learning_rate=1e-2), ARCHITECTURE, 2, None)
 
 
 def test_each_gives_the_beliefs_it_can_and_none_else(made):
@@ -85,11 +87,10 @@ def test_renewing_the_target_copies_the_networks_that_targets_come_from(made):
 
 
 def test_target_action_is_risk_neutral_whatever_the_attitude():
-    config = uadqn.Config(learning_rate=1e-2)
     batch = batch_of(8, terminated=False)
     found = []
-    for each in (config, replace(config, risk_aversion=5.0), replace(config, aleatoric="biased")):
-        agent = uadqn.make(each, ARCHITECTURE, 2)
+    for each in ({}, {"risk": "mean-sd:5"}, {"aleatoric": "biased"}):
+        agent = uadqn_with(learning_rate=1e-2, **each)
         found.append(agent.update(agent.init(KEY), batch, jnp.asarray(10.0), KEY).params)
     for other in found[1:]:
         for a, b in zip(jax.tree.leaves(found[0]), jax.tree.leaves(other), strict=True):
@@ -97,7 +98,7 @@ def test_target_action_is_risk_neutral_whatever_the_attitude():
 
 
 def test_uadqn_reads_both_uncertainties_off_its_auxiliary_networks():
-    agent = uadqn.make(uadqn.Config(), ARCHITECTURE, 2)
+    agent = uadqn_with()
     params = agent.init(KEY).params
     beliefs = agent.beliefs(params, OBS, KEY)
     y_a, y_b = (each(OBS) for each in params.auxiliary)
@@ -107,7 +108,7 @@ def test_uadqn_reads_both_uncertainties_off_its_auxiliary_networks():
 
 
 def test_variant_1_reads_the_spread_of_the_value_networks_quantiles():
-    agent = uadqn.make(uadqn.Config(aleatoric="biased"), ARCHITECTURE, 2)
+    agent = uadqn_with(aleatoric="biased")
     params = agent.init(KEY).params
     found = agent.beliefs(params, OBS, KEY).aleatoric
     np.testing.assert_allclose(found, params.value(OBS).std(axis=-1, ddof=1), rtol=1e-4)
@@ -130,7 +131,7 @@ def test_released_centring_of_two_networks_by_hand():
 
 
 def test_auxiliary_networks_may_be_more_than_two():
-    agent = uadqn.make(uadqn.Config(auxiliary_networks=4), ARCHITECTURE, 2)
+    agent = uadqn_with(auxiliary_networks=4)
     learner = agent.init(KEY)
     assert len(learner.params.auxiliary) == len(learner.prior) == 4
     moved = agent.update(learner, batch_of(4), jnp.asarray(10.0), KEY)
@@ -138,7 +139,7 @@ def test_auxiliary_networks_may_be_more_than_two():
 
 
 def test_anchors_hold_auxiliary_networks_back_the_more_the_fewer_the_data():
-    agent = uadqn.make(uadqn.Config(learning_rate=1e-2), ARCHITECTURE, 2)
+    agent = uadqn_with(learning_rate=1e-2)
     update = jax.jit(agent.update)
     distances = []
     for count in (1.0, 1e6):
@@ -151,7 +152,7 @@ def test_anchors_hold_auxiliary_networks_back_the_more_the_fewer_the_data():
 
 
 def test_heads_of_bootstrapped_dqn_start_apart_and_learn_the_same_data():
-    agent = bootstrapped.make(bootstrapped.Config(heads=5, learning_rate=1e-2), ARCHITECTURE, 2)
+    agent = bootstrapped.make(bootstrapped.Config(heads=5, learning_rate=1e-2), ARCHITECTURE, 2, None)
     learner = agent.init(KEY)
     assert agent.beliefs(learner.params, OBS, KEY).members.shape == (5, 2)
     assert np.all(agent.beliefs(learner.params, OBS, KEY).epistemic > 0.05)
@@ -166,7 +167,7 @@ def test_heads_of_bootstrapped_dqn_start_apart_and_learn_the_same_data():
 @pytest.mark.parametrize("name", list(AGENTS))
 def test_every_agent_takes_images_through_the_minatar_network(name):
     kind = AGENTS[name]
-    agent = kind.make(kind.config(), minatar_architecture((10, 10, 4)), 6)
+    agent = kind.make(kind.settings(), minatar_architecture((10, 10, 4)), 6, None)
     learner = agent.init(KEY)
     image = jax.random.bernoulli(KEY, 0.1, (10, 10, 4))
     assert agent.beliefs(learner.params, image, KEY).mean.shape == (6,)
@@ -177,7 +178,7 @@ def test_every_agent_takes_images_through_the_minatar_network(name):
 
 
 def test_bootstrapped_heads_share_the_convolution_on_minatar():
-    network = minatar_architecture((10, 10, 4)).heads(10, (6,), 1.0)(KEY)
+    network = minatar_architecture((10, 10, 4)).heads(10, (6,), gain=1.0)(KEY)
     assert network.convolution.weight.shape == (16, 36)
     assert network.hidden.weight.shape == (1280, 1024)
     assert network(jnp.zeros((10, 10, 4), bool)).shape == (10, 6)

@@ -11,15 +11,15 @@ from surefoot.architectures import mlp_architecture
 from surefoot.types import Transition
 
 KEY = jax.random.key(0)
-EMPTY_ENDS = Moments(jnp.zeros(()), jnp.zeros(3), jnp.zeros(3))
+NO_MOMENTS = Moments(jnp.zeros((), jnp.int32), jnp.zeros(3), jnp.zeros(3))
 
 
 def test_moments_are_those_of_all_observations():
     seen = np.random.default_rng(0).normal([0, 100, -3], [1, 5, 0.1], (500, 3)).astype(np.float32)
-    moments = EMPTY_ENDS
+    moments = NO_MOMENTS
     for obs in seen:
         moments = include(moments, jnp.asarray(obs))
-    assert moments.seen == 500
+    assert moments.count == 500
     np.testing.assert_allclose(moments.mean, seen.mean(axis=0), rtol=1e-4, atol=1e-3)
     np.testing.assert_allclose(moments.squares / 500, seen.var(axis=0), rtol=1e-3)
     scaled = scale(moments, jnp.asarray(seen))
@@ -27,15 +27,15 @@ def test_moments_are_those_of_all_observations():
     np.testing.assert_allclose(scaled.std(axis=0), 1, rtol=1e-2)
 
 
-def test_a_feature_that_never_changes_is_nought_and_a_wild_one_is_cut_off():
-    moments = include(include(EMPTY_ENDS, jnp.array([5.0, 0, 0])), jnp.array([5.0, 1, 0]))
+def test_a_constant_feature_is_zero_and_an_extreme_one_is_clipped():
+    moments = include(include(NO_MOMENTS, jnp.array([5.0, 0, 0])), jnp.array([5.0, 1, 0]))
     np.testing.assert_array_equal(scale(moments, jnp.array([5.0, 1e9, -1e9])), [0, 10, -10])
 
 
 @pytest.mark.parametrize("name", list(AGENTS))
 def test_an_agent_behind_it_sees_what_it_would_see_of_scaled_observations(name):
     kind = AGENTS[name]
-    plain = kind.make(kind.config(), mlp_architecture(3, (8,)), 2)
+    plain = kind.make(kind.settings(), mlp_architecture(3, (8,)), 2, None)
     agent = normalise(plain, (3,))
     learner = agent.init(KEY)
     obs = jax.random.normal(KEY, (10, 3)) * 50 + 7
@@ -57,3 +57,9 @@ def test_an_agent_behind_it_sees_what_it_would_see_of_scaled_observations(name):
     assert agent.loss(learner, batch, jnp.asarray(10.0), KEY) == plain.loss(
         inner, batch_scaled, jnp.asarray(10.0), KEY
     )
+
+
+def test_the_count_goes_on_beyond_what_a_float_of_32_bits_counts():
+    """In 32 bits, 2^24 + 1 is 2^24: the mean would stop moving on its own schedule."""
+    moments = NO_MOMENTS._replace(count=jnp.asarray(2**24, jnp.int32))
+    assert include(include(moments, jnp.ones(3)), jnp.ones(3)).count == 2**24 + 2

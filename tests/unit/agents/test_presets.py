@@ -19,14 +19,19 @@ def test_observations_decide_the_preset():
 def test_overrides_come_before_the_preset_and_the_preset_before_the_defaults(name, preset):
     settings = resolve_settings(name, preset, {"discount": 0.5})
     assert settings.discount == 0.5
-    assert settings.batch_size == PRESETS[preset].common.get("batch_size", AGENTS[name].config().batch_size)
-    assert resolve_settings(name, "minatar", {}) == AGENTS[name].config()
+    assert settings.batch_size == PRESETS[preset].common.get("batch_size", AGENTS[name].settings().batch_size)
+    assert resolve_settings(name, "minatar", {}) == AGENTS[name].settings()
 
 
 @pytest.mark.parametrize(
     ("agent", "preset", "overrides", "says"),
     [
-        ("dqm", "control", {}, "agent: got dqm, accepted: dqn, qrdqn, bootstrapped, uadqn; did you mean dqn"),
+        (
+            "dqm",
+            "control",
+            {},
+            "agent: got dqm, accepted: dqn, qrdqn, bootstrapped, uadqn, or package.module:name; did you mean dqn",
+        ),
         ("dqn", "atari", {}, "preset: got atari, accepted: control, minatar"),
         ("dqn", "control", {"quantiles": 3}, "quantiles: no setting of dqn, accepted: adam_epsilon"),
         ("dqn", "control", {"learning_rat": 3}, "did you mean learning_rate"),

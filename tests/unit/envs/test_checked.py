@@ -1,4 +1,4 @@
-"""Environments from outside: found, or refused in one clear line, and checked at every step."""
+"""Gymnasium environments: made by name or refused in one clear line, and checked at every step."""
 
 import gymnasium
 import numpy as np
@@ -10,22 +10,22 @@ from surefoot.errors import FaultyEnvironmentError, UserError
 
 
 class Scripted(gymnasium.Env):
-    """Says what it is told to say."""
+    """Returns from `reset` and `step` what it was given, or calls it."""
 
-    def __init__(self, space=None, actions=None, first=None, answer=None):
+    def __init__(self, space=None, actions=None, reset_result=None, step_result=None):
         self.observation_space = space or Box(-9, 9, (2,))
         self.action_space = actions or Discrete(2)
-        self.first = (np.zeros(2, np.float32), {}) if first is None else first
-        self.answer = answer
+        self.reset_result = (np.zeros(2, np.float32), {}) if reset_result is None else reset_result
+        self.step_result = step_result
         self.actions = []
 
     def reset(self, *, seed=None, options=None):
         self.seed, _ = seed, options
-        return self.first() if callable(self.first) else self.first
+        return self.reset_result() if callable(self.reset_result) else self.reset_result
 
     def step(self, action):
         self.actions.append(action)
-        return self.answer() if callable(self.answer) else self.answer
+        return self.step_result() if callable(self.step_result) else self.step_result
 
 
 GOOD = (np.ones(2, np.float32), 1.0, False, False, {})
@@ -37,8 +37,8 @@ def checked(**script):
     return environment
 
 
-def fault_of(answer):
-    environment = checked(answer=answer)
+def error_of(step_result):
+    environment = checked(step_result=step_result)
     with pytest.raises(FaultyEnvironmentError) as error:
         environment.step(0)
     text = str(error.value)
@@ -52,7 +52,7 @@ def raises():
 
 
 @pytest.mark.parametrize(
-    ("answer", "says"),
+    ("step_result", "message"),
     [
         ((np.array([1, np.nan], np.float32), *GOOD[1:]), "observation has NaN or infinite numbers"),
         ((np.array([1, np.inf], np.float32), *GOOD[1:]), "observation has NaN or infinite numbers"),
@@ -79,12 +79,12 @@ def raises():
         (raises, "step raised RuntimeError: the motor"),
     ],
 )
-def test_a_bad_answer_names_environment_episode_step_and_what_is_accepted(answer, says):
-    assert says in fault_of(answer)
+def test_the_error_of_a_bad_step_names_environment_episode_step_and_what_is_accepted(step_result, message):
+    assert message in error_of(step_result)
 
 
 @pytest.mark.parametrize(
-    ("first", "says"),
+    ("reset_result", "message"),
     [
         (lambda: raises(), "reset raised RuntimeError"),
         (
@@ -96,73 +96,84 @@ def test_a_bad_answer_names_environment_episode_step_and_what_is_accepted(answer
         (lambda: (np.zeros(2, int), {}), "dtype int64, accepted: float32"),
     ],
 )
-def test_a_bad_beginning_is_named_too(first, says):
-    environment = CheckedEnv(Scripted(first=first), "scripted")
+def test_the_error_of_a_bad_reset_names_them_too(reset_result, message):
+    environment = CheckedEnv(Scripted(reset_result=reset_result), "scripted")
     with pytest.raises(FaultyEnvironmentError) as error:
         environment.reset(0)
     assert "scripted, episode 1, step 0: " in str(error.value)
-    assert says in str(error.value)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("method", ["reset", "step"])
+def test_the_error_of_an_exception_is_the_exception_alone(method):
+    """Nothing is "accepted" instead of an exception."""
+    environment = checked()
+    setattr(environment.env, method, lambda *_, **__: raises())
+    with pytest.raises(FaultyEnvironmentError, match=f": {method} raised RuntimeError: the motor$"):
+        environment.reset(0) if method == "reset" else environment.step(0)
 
 
 def test_later_episodes_and_steps_are_counted():
-    environment = checked(answer=GOOD)
+    environment = checked(step_result=GOOD)
     for _ in range(3):
         environment.reset(0)
         for _ in range(5):
             environment.step(0)
-    environment.env.answer = None
+    environment.env.step_result = None
     with pytest.raises(FaultyEnvironmentError, match="scripted, episode 4, step 6: "):
         environment.step(0)
 
 
-def test_good_answers_pass_as_they_are():
+def test_good_return_values_are_not_changed():
     environment = checked(
-        answer=(np.array([3, 4], np.float32), np.float64(2.5), np.True_, False, {"fell": True})
+        step_result=(np.array([3, 4], np.float32), np.float64(2.5), np.True_, False, {"fell": True})
     )
-    found = environment.step(1)
-    np.testing.assert_array_equal(found.obs, [3, 4])
-    assert found[1:] == (2.5, True, False, {"fell": True})
-    assert type(found.terminated) is bool
+    step = environment.step(1)
+    np.testing.assert_array_equal(step.obs, [3, 4])
+    assert step[1:] == (2.5, True, False, {"fell": True})
+    assert type(step.terminated) is bool
     assert environment.env.seed == 7
 
 
 def test_an_observation_is_a_copy_that_the_environment_cannot_change():
     memory = np.zeros(2, np.float32)
-    environment = checked(answer=(memory, *GOOD[1:]))
-    found = environment.step(0)
+    environment = checked(step_result=(memory, *GOOD[1:]))
+    step = environment.step(0)
     memory[:] = 9
-    np.testing.assert_array_equal(found.obs, 0)
+    np.testing.assert_array_equal(step.obs, 0)
 
 
-def test_an_environment_of_double_precision_may_be_so_if_it_is_so_from_the_start():
-    environment = checked(first=(np.zeros(2), {}), answer=(np.ones(2), *GOOD[1:]))
+def test_observations_may_be_in_double_precision_if_the_first_one_is():
+    environment = checked(reset_result=(np.zeros(2), {}), step_result=(np.ones(2), *GOOD[1:]))
     assert environment.step(0).obs.dtype == np.float32
-    environment.env.answer = (np.full(2, 1e300), *GOOD[1:])
+    environment.env.step_result = (np.full(2, 1e300), *GOOD[1:])
     with pytest.raises(FaultyEnvironmentError, match="infinite"):
         environment.step(0)
-    environment.env.answer = GOOD
+    environment.env.step_result = GOOD
     with pytest.raises(FaultyEnvironmentError, match="dtype float32, accepted: float64"):
         environment.step(0)
 
 
 def test_discrete_observations_are_whole_numbers_in_range():
-    environment = checked(space=Discrete(4, start=1), first=(np.int64(1), {}), answer=(4, *GOOD[1:]))
+    environment = checked(
+        space=Discrete(4, start=1), reset_result=(np.int64(1), {}), step_result=(4, *GOOD[1:])
+    )
     assert environment.step(0).obs == 4
     for bad in (0, 5, 1.0, None, np.array([1])):
-        environment.env.answer = (bad, *GOOD[1:])
+        environment.env.step_result = (bad, *GOOD[1:])
         with pytest.raises(FaultyEnvironmentError, match="accepted: whole numbers from 1 to 4"):
             environment.step(0)
 
 
-def test_actions_are_counted_from_the_spaces_own_start():
-    environment = checked(actions=Discrete(3, start=-1), answer=GOOD)
+def test_actions_are_counted_from_the_start_of_the_action_space():
+    environment = checked(actions=Discrete(3, start=-1), step_result=GOOD)
     for action in range(3):
         environment.step(action)
     assert environment.env.actions == [-1, 0, 1]
 
 
 @pytest.mark.parametrize(
-    ("space", "actions", "says"),
+    ("space", "actions", "message"),
     [
         (None, Box(-1, 1, (2,)), "has actions Box.*accepted: Discrete"),
         (None, MultiBinary(3), "has actions MultiBinary.*accepted: Discrete"),
@@ -171,8 +182,8 @@ def test_actions_are_counted_from_the_spaces_own_start():
         (MultiBinary(3), None, "has observations MultiBinary, accepted: Box or Discrete"),
     ],
 )
-def test_spaces_that_agents_cannot_use_are_refused(space, actions, says):
-    with pytest.raises(UserError, match=f"env: scripted {says}"):
+def test_spaces_that_agents_cannot_use_are_refused(space, actions, message):
+    with pytest.raises(UserError, match=f"env: scripted {message}"):
         CheckedEnv(Scripted(space=space, actions=actions), "scripted")
 
 
@@ -193,12 +204,12 @@ def test_a_vector_of_environments_is_refused():
         (Discrete(5), np.int32),
     ],
 )
-def test_observations_are_kept_in_a_dtype_that_jax_has(space, dtype):
+def test_observations_are_stored_in_a_dtype_that_jax_has(space, dtype):
     assert stored_dtype(space) == dtype
 
 
 @pytest.mark.parametrize(
-    ("name", "says"),
+    ("name", "message"),
     [
         ("CartPol-v1", "unknown environment CartPol-v1 .*such as CartPole-v1"),
         ("cartpole", "unknown environment cartpole .*such as CartPole-v1"),
@@ -208,8 +219,8 @@ def test_observations_are_kept_in_a_dtype_that_jax_has(space, dtype):
         ("Zzzz-v0", "unknown environment Zzzz-v0 .*accepted: ids that Gymnasium knows$"),
     ],
 )
-def test_an_unknown_environment_is_refused_with_close_ones(name, says):
-    with pytest.raises(UserError, match=f"env: {says}"):
+def test_an_unknown_environment_is_refused_and_similar_ids_are_named(name, message):
+    with pytest.raises(UserError, match=f"env: {message}"):
         make_env(name)
 
 
@@ -218,7 +229,7 @@ def test_parameters_that_an_environment_does_not_have_are_refused():
         make_env("CartPole-v1", {"size": 8})
 
 
-def test_a_constructor_that_fails_is_one_line():
+def test_the_error_of_a_failing_constructor_is_one_line():
     with pytest.raises(UserError, match="env: FrozenLake-v1 could not be made") as error:
         make_env("FrozenLake-v1", {"map_name": "nowhere"})
     assert "\n" not in str(error.value)

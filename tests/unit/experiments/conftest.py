@@ -3,7 +3,7 @@
 import pytest
 
 from surefoot import cli
-from surefoot.sweeps.runner import Phase, run_sweep, path_of
+from surefoot.sweeps.runner import Phase, run_directory, run_sweep
 
 
 class Ended:
@@ -33,11 +33,11 @@ class InlineEngine:
 
 @pytest.fixture
 def sweep(tmp_path, monkeypatch):
-    monkeypatch.setattr("surefoot.sweeps.runner.PAUSE", 0)
+    monkeypatch.setattr("surefoot.sweeps.runner.POLL_SECONDS", 0)
 
     def run(plan):
         ended = run_sweep(plan, tmp_path / "sweep", InlineEngine())
         assert {each.phase for each in ended} == {Phase.DONE}
-        return {each.name: path_of(tmp_path / "sweep", each) for each in plan}
+        return {each.name: run_directory(tmp_path / "sweep", each) for each in plan}
 
     return run

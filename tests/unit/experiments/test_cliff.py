@@ -109,14 +109,17 @@ def test_a_planned_run_has_the_experiments_settings_as_the_command_reads_them(la
 
 
 def test_presets_differ_where_the_paper_and_its_code_do():
-    paper, released = (cliff.resolve_settings(cliff.VARIANT_2, preset, 4.0) for preset in ("paper", "released"))
+    paper, released = (
+        cliff.resolve_settings(cliff.VARIANT_2, preset, 4.0) for preset in ("paper", "released")
+    )
     assert (paper.levels, paper.aleatoric, paper.prior_scale) == ("paper", "unbiased", "weights")
     assert (released.levels, released.aleatoric, released.prior_scale) == ("midpoints", "released", "all")
 
 
 def test_agents_differ_in_action_selection_only():
     neutral, one, two = (
-        cliff.resolve_settings(label, "paper", 4.0) for label in (cliff.NEUTRAL, cliff.VARIANT_1, cliff.VARIANT_2)
+        cliff.resolve_settings(label, "paper", 4.0)
+        for label in (cliff.NEUTRAL, cliff.VARIANT_1, cliff.VARIANT_2)
     )
     assert (neutral.risk_aversion, one.risk_aversion, two.risk_aversion) == (0, 0.5, 0.5)
     assert (neutral.aleatoric, one.aleatoric, two.aleatoric) == ("unbiased", "biased", "unbiased")

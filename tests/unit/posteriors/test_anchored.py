@@ -1,4 +1,4 @@
-"""Randomised MAP sampling, and that other methods fit the same contract."""
+"""Randomised MAP sampling: anchors, their pull, and the exact posterior of a linear model."""
 
 import equinox as eqx
 import jax
@@ -9,7 +9,6 @@ import pytest
 
 from surefoot.networks import mlp, normal, orthogonal
 from surefoot.posteriors import anchored
-from surefoot.types import Draws, Posterior
 
 KEY = jax.random.key(0)
 NETWORK = mlp(2, (5,), (3,))
@@ -20,7 +19,7 @@ def arrays(network):
 
 
 def test_each_draw_starts_at_an_anchor_of_its_own():
-    params, prior = anchored.make(NETWORK, 3).init(KEY)
+    params, prior = anchored.anchored_posterior(NETWORK, 3).init(KEY)
     assert len(params) == len(prior) == 3
     for network, anchor in zip(params, prior, strict=True):
         assert all(np.array_equal(p, a) for p, a in zip(arrays(network), arrays(anchor.network), strict=True))
@@ -28,13 +27,13 @@ def test_each_draw_starts_at_an_anchor_of_its_own():
 
 
 def test_initial_weights_can_be_drawn_apart_from_the_anchors():
-    params, prior = anchored.make(NETWORK, 2, initial=NETWORK).init(KEY)
+    params, prior = anchored.anchored_posterior(NETWORK, 2, initial=NETWORK).init(KEY)
     for network, anchor in zip(params, prior, strict=True):
         assert not np.array_equal(arrays(network)[0], arrays(anchor.network)[0])
 
 
-def test_a_draw_at_its_anchor_pays_nothing_and_each_pays_for_itself():
-    posterior = anchored.make(NETWORK, 3)
+def test_a_draw_at_its_anchor_has_no_penalty_and_each_has_its_own():
+    posterior = anchored.anchored_posterior(NETWORK, 3)
     params, prior = posterior.init(KEY)
     np.testing.assert_array_equal(posterior.penalty(params, prior, 10), np.zeros(3))
     moved = eqx.tree_at(lambda nets: nets[1].layers[0].bias, params, params[1].layers[0].bias + 2)
@@ -44,10 +43,10 @@ def test_a_draw_at_its_anchor_pays_nothing_and_each_pays_for_itself():
 
 
 def test_the_pull_fades_with_data_and_grows_with_noise():
-    params, prior = anchored.make(NETWORK, 1, initial=NETWORK).init(KEY)
+    params, prior = anchored.anchored_posterior(NETWORK, 1, initial=NETWORK).init(KEY)
 
     def penalty(noise, count):
-        posterior = anchored.make(NETWORK, 1, weight=anchored.by_noise(noise))
+        posterior = anchored.anchored_posterior(NETWORK, 1, weight=anchored.by_noise(noise))
         return float(posterior.penalty(params, prior, count)[0])
 
     assert penalty(1.0, 100) == pytest.approx(penalty(1.0, 10) / 10, rel=1e-5)
@@ -55,7 +54,7 @@ def test_the_pull_fades_with_data_and_grows_with_noise():
 
 
 def test_prior_scale_comes_from_the_weights_only():
-    """Orthogonal [200, 200] with gain 3: every weight has variance 9 / 200; biases are nought."""
+    """Orthogonal [200, 200] with gain 3: every weight has variance 9 / 200; biases are zero."""
     network = mlp(200, (200,), (200,), layer=orthogonal(3.0))(KEY)
     assert float(anchored.weight_std(network)) == pytest.approx(3 / np.sqrt(200), rel=0.01)
 
@@ -63,7 +62,7 @@ def test_prior_scale_comes_from_the_weights_only():
 def test_prior_scale_may_differ_from_array_to_array():
     make = mlp(1, (4,), (1,), layer=normal(1.0))
     scales = lambda anchor: jax.tree.map(lambda leaf: float(leaf.ndim), anchor)  # noqa: E731
-    posterior = anchored.make(make, 1, initial=make, prior_scale=scales)
+    posterior = anchored.anchored_posterior(make, 1, initial=make, prior_scale=scales)
     params, prior = posterior.init(KEY)
     (anchor,) = prior
     distances = [
@@ -73,7 +72,7 @@ def test_prior_scale_may_differ_from_array_to_array():
 
 
 def test_predictions_are_those_of_each_network():
-    posterior = anchored.make(NETWORK, 4)
+    posterior = anchored.anchored_posterior(NETWORK, 4)
     params, _ = posterior.init(KEY)
     inputs = jax.random.normal(KEY, (6, 2))
     found = posterior.predict(params, inputs, jax.random.split(KEY, 4))
@@ -83,37 +82,10 @@ def test_predictions_are_those_of_each_network():
 
 def test_a_users_own_module_can_be_sampled():
     """Equinox's own MLP has leaves that are not arrays."""
-    posterior = anchored.make(lambda key: eqx.nn.MLP(2, 3, 8, 1, key=key), 2)
+    posterior = anchored.anchored_posterior(lambda key: eqx.nn.MLP(2, 3, 8, 1, key=key), 2)
     params, prior = posterior.init(KEY)
     assert posterior.predict(params, jnp.ones((4, 2)), jax.random.split(KEY)).shape == (2, 4, 3)
     np.testing.assert_array_equal(posterior.penalty(params, prior, 5), np.zeros(2))
-
-
-def dropout_posterior(rate, draws):
-    """Monte-Carlo dropout in the same contract: one network, a mask per key."""
-
-    def init(key):
-        return Draws(eqx.nn.Linear(50, 1, key=key), None)
-
-    def penalty(params, prior, data_count):
-        del prior
-        return jnp.full(draws, jnp.sum(params.weight**2) / data_count)
-
-    def predict(params, inputs, keys):
-        masked = lambda key, x: params(eqx.nn.Dropout(rate)(x, key=key))  # noqa: E731
-        return jax.vmap(lambda key: jax.vmap(lambda x: masked(key, x))(inputs))(keys)
-
-    return Posterior(draws, init, penalty, predict)
-
-
-@pytest.mark.parametrize("draws", [2, 5])
-def test_a_posterior_of_one_network_and_random_masks_fits_the_contract(draws):
-    posterior = dropout_posterior(0.5, draws)
-    params, prior = posterior.init(KEY)
-    outputs = posterior.predict(params, jnp.ones((3, 50)), jax.random.split(KEY, draws))
-    assert outputs.shape == (draws, 3, 1)
-    assert not np.allclose(outputs[0], outputs[1])
-    assert posterior.penalty(params, prior, 10).shape == (draws,)
 
 
 def test_biases_of_any_shape_are_no_weights():
@@ -131,7 +103,9 @@ def test_map_samples_of_a_linear_model_solve_its_anchored_least_squares():
     x, noise, prior = jnp.linspace(0.1, 1, 8)[:, None], 0.5, 2.0
     y = 3 * x[:, 0]
     make = mlp(1, (), (1,), layer=normal(prior**2), output_bias=False)
-    posterior = anchored.make(make, 100, prior_scale=lambda _: prior, weight=anchored.by_noise(noise))
+    posterior = anchored.anchored_posterior(
+        make, 100, prior_scale=lambda _: prior, weight=anchored.by_noise(noise)
+    )
     params, anchors = posterior.init(KEY)
 
     @jax.jit

@@ -1,4 +1,4 @@
-"""Checkpoints: what was written comes back, whole; what is damaged is refused by name."""
+"""Checkpoints: what was written comes back; what is damaged is refused by name."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ import pytest
 
 from surefoot import replay as replays
 from surefoot.runs import checkpoint, tensors
-from surefoot.runs.checkpoint import CheckpointError, Shape
+from surefoot.runs.checkpoint import ArraySpec, CheckpointError
 from surefoot.types import Transition
 
 ARRAYS = {
@@ -19,7 +19,7 @@ ARRAYS = {
     "flags": np.array([True, False]),
     "empty": np.zeros((0, 4), np.uint8),
 }
-SHAPES = {name: Shape(array.shape, array.dtype) for name, array in ARRAYS.items()}
+SHAPES = {name: ArraySpec(array.shape, array.dtype) for name, array in ARRAYS.items()}
 
 
 @pytest.fixture
@@ -48,11 +48,14 @@ def test_nothing_temporary_is_left(saved):
 @pytest.mark.parametrize(
     ("expected", "says"),
     [
-        ({**SHAPES, "b": Shape((1,), np.dtype(int))}, "missing array b"),
+        ({**SHAPES, "b": ArraySpec((1,), np.dtype(int))}, "missing array b"),
         ({name: each for name, each in SHAPES.items() if name != "a"}, "unexpected array a"),
-        ({**SHAPES, "a": Shape((3, 2), np.dtype(np.float32))}, r"a is \(2, 3\) float32, accepted: \(3, 2\)"),
-        ({**SHAPES, "a": Shape((2, 3), np.dtype(np.float64))}, "accepted: .* float64"),
-        ({**SHAPES, "a": Shape((1, 3), np.dtype(np.float32), ragged=True)}, r"accepted: \(1, 3\)"),
+        (
+            {**SHAPES, "a": ArraySpec((3, 2), np.dtype(np.float32))},
+            r"a is \(2, 3\) float32, accepted: \(3, 2\)",
+        ),
+        ({**SHAPES, "a": ArraySpec((2, 3), np.dtype(np.float64))}, "accepted: .* float64"),
+        ({**SHAPES, "a": ArraySpec((1, 3), np.dtype(np.float32), ragged=True)}, r"accepted: \(1, 3\)"),
     ],
 )
 def test_other_arrays_than_expected_are_refused(saved, expected, says):
@@ -61,7 +64,7 @@ def test_other_arrays_than_expected_are_refused(saved, expected, says):
 
 
 def test_a_first_axis_may_be_shorter_where_that_is_expected(saved):
-    longer = {**SHAPES, "a": Shape((5, 3), np.dtype(np.float32), ragged=True)}
+    longer = {**SHAPES, "a": ArraySpec((5, 3), np.dtype(np.float32), ragged=True)}
     assert checkpoint.read(saved, checkpoint.manifest_of(saved), "part", longer)["a"].shape == (2, 3)
 
 
@@ -89,15 +92,15 @@ def change_manifest(saved, change):
     found = json.loads(path.read_text())
     change(found)
     data = bytearray(json.dumps({**found, "sha256": "0" * 64}).encode())
-    data[checkpoint.DIGEST_PLACE] = hashlib.sha256(data).hexdigest().encode()
+    data[checkpoint.DIGEST_SLICE] = hashlib.sha256(data).hexdigest().encode()
     path.write_bytes(data)
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda found: found.update(format=99), "format version 99, accepted: 1"),
-        (lambda found: found.pop("format"), "format version None, accepted: 1"),
+        (lambda found: found.update(format=99), "format version 99, accepted: 1 or 2"),
+        (lambda found: found.pop("format"), "format version None, accepted: 1 or 2"),
         (lambda found: found.pop("files"), "damaged"),
         (lambda found: found.update(files=3), "damaged"),
         (
@@ -135,15 +138,15 @@ def test_trees_with_random_keys_come_back():
     found = tensors.from_tensors(tree, tensors.to_tensors(tree))
     assert jax.tree.structure(found) == jax.tree.structure(tree)
     np.testing.assert_array_equal(jax.random.key_data(found["key"]), jax.random.key_data(tree["key"]))
-    assert set(tensors.to_tensors(tree)) == {"key", "list.0", "list.1"} == set(tensors.shapes_of(tree))
+    assert set(tensors.to_tensors(tree)) == {"key", "list.0", "list.1"} == set(tensors.specs_of(tree))
 
 
 @pytest.mark.parametrize("added", [0, 3, 5, 9])
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.float32])
-def test_a_replay_comes_back_however_full_and_its_truth_values_take_a_bit_each(added, dtype):
+def test_a_replay_comes_back_however_full_and_its_booleans_take_a_bit_each(added, dtype):
     obs = jnp.zeros((3, 4, 5), dtype)
-    nought = jnp.zeros(())
-    replay = replays.init(5, Transition(obs, nought.astype(jnp.int32), nought, nought.astype(bool), obs))
+    zero = jnp.zeros(())
+    replay = replays.init(5, Transition(obs, zero.astype(jnp.int32), zero, zero.astype(bool), obs))
     rng = np.random.default_rng(added)
     for i in range(added):
         one, other = (jnp.asarray(rng.integers(0, 2, obs.shape).astype(dtype)) for _ in range(2))
@@ -152,8 +155,8 @@ def test_a_replay_comes_back_however_full_and_its_truth_values_take_a_bit_each(a
     rows = min(added, 5)
     expected = (rows, 8) if dtype is bool else (rows, 3, 4, 5)
     assert stored["obs.bits" if dtype is bool else "obs"].shape == expected
-    shapes = {name: Shape(array.shape, array.dtype) for name, array in stored.items()}
-    checkpoint.require("here", shapes, tensors.replay_shapes(replay))
+    shapes = {name: ArraySpec(array.shape, array.dtype) for name, array in stored.items()}
+    checkpoint.require_arrays("here", shapes, tensors.replay_specs(replay))
     found = tensors.replay_from_tensors(replay, stored)
     for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(replay), strict=True):
         np.testing.assert_array_equal(a, b)

@@ -1,4 +1,4 @@
-"""The directory of a run: its log as others read it, one writer, and a glance at many."""
+"""The directory of a run: its files as others read them, one writer, and summaries."""
 
 import errno
 import fcntl
@@ -12,8 +12,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 import surefoot
 from surefoot.runs import directory
 from surefoot.runs.log_files import LogFiles, read_episodes, read_metrics
-from surefoot.runs.spaces import space_from_json, space_to_json
-from surefoot.runs.metrics import EpisodeRow, RunMetrics
+from surefoot.runs.metrics import EpisodeRow
 from surefoot.errors import UserError
 
 QUICK = {
@@ -114,11 +113,11 @@ def test_equal_runs_have_equal_files(tmp_path, run):
         assert (tmp_path / name).read_bytes() == (run / name).read_bytes(), name
 
 
-def test_a_directory_that_holds_something_is_refused_and_left_as_it_was(run, tmp_path):
+def test_a_directory_that_holds_something_is_refused_and_not_changed(run, tmp_path):
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     model = surefoot.UADQN("surefoot/WindyCliff-v0", **QUICK)
     with pytest.raises(
-        UserError, match=rf"--out: {run} already holds checkpoints, config.json, .*accepted: a new"
+        UserError, match=rf"out: {run} already holds checkpoints, config.json, .*accepted: a new"
     ):
         model.learn(10, out=run, progress=False)
     assert {path for path in run.rglob("*") if path.is_file()} == set(before)
@@ -127,12 +126,12 @@ def test_a_directory_that_holds_something_is_refused_and_left_as_it_was(run, tmp
             assert path.read_bytes() == content
     file = tmp_path / "file"
     file.write_text("precious")
-    with pytest.raises(UserError, match=r"--out: got .*accepted: a directory"):
+    with pytest.raises(UserError, match=r"out: got .*accepted: a directory"):
         model.learn(10, out=file, progress=False)
     assert file.read_text() == "precious"
 
 
-def test_a_second_writer_is_told_who_the_first_is(tmp_path):
+def test_a_second_writer_learns_who_the_first_is(tmp_path):
     lock = directory.hold(tmp_path)
     try:
         with pytest.raises(UserError, match=f"in use by process {os.getpid()} on .*accepted: one writer"):
@@ -143,17 +142,17 @@ def test_a_second_writer_is_told_who_the_first_is(tmp_path):
 
 
 def test_a_disk_without_locks_is_refused_not_trusted(tmp_path, monkeypatch):
-    """A file in a lock's place would outlive a process that is killed, and keep everyone out."""
+    """A file that stands for a lock would outlive a process that is killed, and lock everyone out."""
 
     def unknown(*_):
         raise OSError(errno.ENOSYS, "Function not implemented")
 
     monkeypatch.setattr(fcntl, "flock", unknown)
-    with pytest.raises(UserError, match=r"no lock there \(Function not implemented\), accepted"):
+    with pytest.raises(UserError, match=r"could not be locked \(Function not implemented\), accepted"):
         directory.hold(tmp_path)
 
 
-def test_a_glance_at_all_runs(run):
+def test_a_summary_of_all_runs(run):
     (found,) = directory.summaries(run.parent)
     assert found.directory == run
     assert (found.environment, found.agent, found.seed) == ("surefoot/WindyCliff-v0", "uadqn", 3)
@@ -173,21 +172,3 @@ def test_a_torn_last_line_is_left_out(tmp_path):
         path.write_text(path.read_text()[:-2])
     assert read_metrics(tmp_path) == [{"step": 10, "x": 1.0}]
     assert read_episodes(tmp_path) == [EpisodeRow(1, 9, 1.5, 9, True)]
-
-
-def test_a_tally_comes_back_from_a_checkpoint():
-    tally = RunMetrics()
-    tally.episodes, tally.events = 4, {"fell": 2}
-    tally.recent.extend([(1.5, 3), (2.0, 4)])
-    tally.choices["nongreedy"] += [0.0, 1.0]
-    tally.choices["epistemic"] += [float("nan"), float("nan")]
-    again = RunMetrics.restored(json.loads(json.dumps(tally.as_json())), tally.as_tensors())
-    assert again.as_json() == tally.as_json()
-    assert again.scalars() == tally.scalars()
-    assert "uncertainty/epistemic_mean" not in tally.scalars()
-
-
-def test_spaces_come_back_from_json():
-    for name in ("CartPole-v1", "FrozenLake-v1", "surefoot/WindyCliff-v0"):
-        space = surefoot.DQN(name).observation_space
-        assert space_from_json(json.loads(json.dumps(space_to_json(space)))) == space

@@ -1,4 +1,4 @@
-"""Cores are shared out evenly, among all processes of a user."""
+"""Cores are reserved evenly among all processes of a user, and a process is pinned to one."""
 
 import subprocess
 import sys
@@ -8,6 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from surefoot.errors import UserError
 from surefoot.system import cores
 
 ANOTHER_PROCESS = """
@@ -19,8 +20,8 @@ with cores.reserve_core() as core:
 
 
 @pytest.fixture(autouse=True)
-def nobody_else(tmp_path, monkeypatch):
-    """A directory for locks that no other sweep of this user's knows, and four cores."""
+def four_free_cores(tmp_path, monkeypatch):
+    """Four cores, and a directory of locks that no other process of this user uses."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(cores, "available_cores", lambda: [3, 4, 5, 6])
@@ -28,16 +29,16 @@ def nobody_else(tmp_path, monkeypatch):
     tempfile.tempdir = None
 
 
-def test_each_has_its_own_then_all_have_as_many():
+def test_no_core_is_reserved_twice_before_all_are_reserved_once():
     with ExitStack() as stack:
-        held = [stack.enter_context(cores.reserve_core()) for _ in range(10)]
-        assert set(held[:4]) == {3, 4, 5, 6}
-        assert sorted(Counter(held).values()) == [2, 2, 3, 3]
+        reserved = [stack.enter_context(cores.reserve_core()) for _ in range(10)]
+        assert set(reserved[:4]) == {3, 4, 5, 6}
+        assert sorted(Counter(reserved).values()) == [2, 2, 3, 3]
     with cores.reserve_core() as core:
-        assert core == held[0]
+        assert core == reserved[0]
 
 
-def test_a_core_of_another_process_is_left_to_it_until_that_is_killed():
+def test_a_core_that_another_process_reserved_is_free_again_after_that_is_killed():
     code = ANOTHER_PROCESS.replace("with", "cores.available_cores = lambda: [3, 4]\nwith", 1)
     other = subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -51,7 +52,12 @@ def test_a_core_of_another_process_is_left_to_it_until_that_is_killed():
         assert core == 3
 
 
-def test_where_no_lock_can_be_made_any_core_does(tmp_path):
+def test_where_no_lock_can_be_made_any_core_is_chosen(tmp_path):
     (tmp_path / f"surefoot-cores-{cores.os.getuid()}").write_text("not a directory")
     with cores.reserve_core() as core:
         assert core in {3, 4, 5, 6}
+
+
+def test_a_core_that_does_not_exist_is_refused_by_its_field():
+    with pytest.raises(UserError, match=r"^core: got 99999, accepted: 3, 4, 5, 6$"):
+        cores.pin_to(99_999)

@@ -1,4 +1,4 @@
-"""The compiled driver: cut anywhere, the same run; seeds apart; many runs as one; nothing copied."""
+"""The compiled driver: the same run however it is cut, other runs for other seeds, no copies of the replay."""
 
 import re
 
@@ -12,6 +12,7 @@ from surefoot.agents import AGENTS
 from surefoot.architectures import mlp_architecture
 from surefoot.envs import windy_cliff
 from surefoot.training import compiled_driver
+from surefoot.training.step import LOSS_KEY, RESTART_KEY, restart_key
 from surefoot.types import Environment, EnvironmentStep
 
 SMALL = {
@@ -23,13 +24,13 @@ SMALL = {
 }
 
 
-def driver_of(name, width=compiled.ONE_RUN, environment=None, **settings):
+def driver_of(name, environment=None, **settings):
     kind = AGENTS[name]
     environment = environment or windy_cliff.make()
-    config = kind.config(**{**SMALL, **settings})
+    config = kind.settings(**{**SMALL, **settings})
     (inputs,) = environment.observation_space.shape
-    agent = kind.make(config, mlp_architecture(inputs, (8,)), int(environment.action_space.n))
-    return compiled_driver.make(agent, environment, config, width)
+    agent = kind.make(config, mlp_architecture(inputs, (8,)), int(environment.action_space.n), None)
+    return compiled_driver.make(agent, environment, config)
 
 
 @pytest.fixture(scope="module", params=list(AGENTS))
@@ -47,7 +48,7 @@ def leaves(tree):
     return [np.asarray(leaf) for leaf in jax.tree.leaves(keys_as_data)]
 
 
-def same(one, other):
+def are_equal(one, other):
     return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(leaves(one), leaves(other), strict=True))
 
 
@@ -63,7 +64,7 @@ def advanced(driver, pieces, seed=0):
 def test_a_run_cut_in_any_way_ends_the_same_bit_for_bit(driver):
     whole = advanced(driver, [150])
     for pieces in ([40, 110], [1] * 20 + [130], [39, 2, 9, 50, 25, 25]):
-        assert same(advanced(driver, pieces), whole)
+        assert are_equal(advanced(driver, pieces), whole)
 
 
 def test_no_steps_are_refused():
@@ -74,7 +75,7 @@ def test_no_steps_are_refused():
 
 def test_seeds_give_different_networks_and_streams(driver):
     one, other = (driver.init(jax.random.key(seed)) for seed in (0, 1))
-    assert not same(one.train.learner.params, other.train.learner.params)
+    assert not are_equal(one.train.learner.params, other.train.learner.params)
     records = [advanced(driver, [60], seed)[1] for seed in (0, 1)]
     assert not np.array_equal(records[0].choice.action, records[1].choice.action)
 
@@ -82,20 +83,20 @@ def test_seeds_give_different_networks_and_streams(driver):
 def test_learning_begins_when_it_should_and_not_before(driver):
     before, state = driver.init(jax.random.key(0)), driver.init(jax.random.key(0))
     state, _, _ = driver.advance(state, 40)
-    assert same(state.train.learner.params, before.train.learner.params)
+    assert are_equal(state.train.learner.params, before.train.learner.params)
     state, _, _ = driver.advance(state, 1)
-    assert not same(state.train.learner.params, before.train.learner.params)
+    assert not are_equal(state.train.learner.params, before.train.learner.params)
 
 
 def test_targets_are_renewed_every_period_of_learning_only():
     driver = driver_of("qrdqn")
     start, _ = advanced(driver, [49])
-    assert same(start.train.learner.target, driver.init(jax.random.key(0)).train.learner.target)
+    assert are_equal(start.train.learner.target, driver.init(jax.random.key(0)).train.learner.target)
     renewed, _ = advanced(driver, [50])
-    assert same(renewed.train.learner.target, renewed.train.learner.params)
+    assert are_equal(renewed.train.learner.target, renewed.train.learner.params)
     later, _ = advanced(driver, [74])
-    assert same(later.train.learner.target, renewed.train.learner.target)
-    assert not same(later.train.learner.target, later.train.learner.params)
+    assert are_equal(later.train.learner.target, renewed.train.learner.target)
+    assert not are_equal(later.train.learner.target, later.train.learner.params)
 
 
 def test_replay_holds_what_the_records_say(driver):
@@ -112,13 +113,13 @@ def test_replay_holds_what_the_records_say(driver):
 
 def test_records_add_up_the_rewards_of_each_episode(driver):
     _, record = advanced(driver, [150])
-    gain, length = 0.0, 0
+    total, length = 0.0, 0
     for i in range(150):
-        gain, length = gain + record.reward[i], length + 1
-        assert record.episode_return[i] == pytest.approx(gain)
+        total, length = total + record.reward[i], length + 1
+        assert record.episode_return[i] == pytest.approx(total)
         assert record.length[i] == length
         if record.done[i]:
-            gain, length = 0.0, 0
+            total, length = 0.0, 0
     assert np.any(record.done)
 
 
@@ -130,7 +131,7 @@ def test_falls_are_counted_in_the_records(driver):
 
 
 def endless():
-    """Reward 1 for ever; an outside limit cuts episodes after two steps."""
+    """Reward 1 for ever; a time limit cuts episodes off after two steps."""
 
     def reset(key):
         del key
@@ -152,33 +153,17 @@ def test_time_limit_still_bootstraps():
     np.testing.assert_allclose(state.train.learner.params(jnp.ones(1)), 2, atol=0.1)
 
 
-@pytest.mark.parametrize("name", list(AGENTS))
-def test_many_runs_in_one_program_agree_with_single_runs(name):
-    with jax.enable_x64(True):
-        seeds = jax.random.split(jax.random.key(3), 3)
-        single, many = driver_of(name), driver_of(name, compiled_driver.MANY_RUNS)
-        together, records, _ = many.advance(many.init(seeds), 500)
-        for i, seed in enumerate(seeds):
-            alone, record, _ = single.advance(single.init(seed), 500)
-            np.testing.assert_array_equal(records.choice.action[i], record.choice.action)
-            for one, stacked in zip(
-                leaves(alone.train.learner.params), leaves(together.train.learner.params), strict=True
-            ):
-                assert one.dtype == np.float64
-                np.testing.assert_allclose(stacked[i], one, atol=1e-8, rtol=1e-8)
-
-
 @pytest.mark.parametrize("name", ["qrdqn", "uadqn"])
 def test_the_training_program_copies_no_replay(name, monkeypatch):
     """Step time must not depend on capacity: the body of the loop has no copy of the replay's shape."""
     programs = []
-    compile_with = compiled.jit_for_speed
+    compile_with = compiled_driver.jit_for_speed
 
     def spy(function, **options):
         programs.append(compile_with(function, **options))
         return programs[-1]
 
-    monkeypatch.setattr(compiled, "jit_for_speed", spy)
+    monkeypatch.setattr(compiled_driver, "jit_for_speed", spy)
     driver = driver_of(name, replay_capacity=54_321)
     monkeypatch.undo()
     state = driver.init(jax.random.key(0))
@@ -186,3 +171,13 @@ def test_the_training_program_copies_no_replay(name, monkeypatch):
     text = program.lower(state, 10, True).compile().as_text()
     assert "[54321,11]" in text
     assert not [line for line in text.splitlines() if re.search(r"\[54321\S* copy\(", line)]
+
+
+def test_a_restart_shares_no_key_with_the_logged_loss():
+    state = driver_of("dqn").init(jax.random.key(0)).train
+    keys = [
+        jax.random.fold_in(jax.random.fold_in(state.key, state.step), each)
+        for each in (LOSS_KEY, RESTART_KEY)
+    ]
+    assert not np.array_equal(*map(jax.random.key_data, keys))
+    assert jax.random.key_data(restart_key(state)).tolist() == jax.random.key_data(keys[1]).tolist()

@@ -1,4 +1,4 @@
-"""The hosted driver: episodes of the outside world, faults, stops, restarts, and playing an episode again."""
+"""The hosted driver: episodes of a Gymnasium environment, faults, stops, restarts, replayed episodes."""
 
 import gymnasium
 import jax
@@ -17,7 +17,7 @@ KEY = jax.random.key(0)
 
 
 class Corridor(gymnasium.Env):
-    """Reward 1 for ever; an outside limit cuts episodes after two steps, or a fault comes at some step."""
+    """Reward 1 for ever; a time limit cuts episodes off after two steps, or a fault comes at some step."""
 
     observation_space = Box(0, 1, (1,))
     action_space = Discrete(2)
@@ -49,12 +49,12 @@ def driver_of(env, name="dqn", seed=0, **settings):
     environment = CheckedEnv(env, "corridor")
     kind = AGENTS[name]
     small = {"batch_size": 8, "replay_capacity": 60, "learning_starts": 40, "target_period": 25}
-    config = kind.config(**{**small, **settings})
-    agent = kind.make(config, architecture_for(environment.observation_space, "mlp:8"), 2)
+    config = kind.settings(**{**small, **settings})
+    agent = kind.make(config, architecture_for(environment.observation_space, "mlp:8"), 2, None)
     return hosted_driver.make(agent, environment, config, seed)
 
 
-def same(one, other):
+def are_equal(one, other):
     return all(
         np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)
         for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
@@ -74,12 +74,12 @@ def test_termination_does_not():
     driver = driver_of(Corridor(terminates=True), discount=0.5, learning_rate=1e-2, replay_capacity=500)
     state, record, _ = driver.advance(driver.init(KEY), 1_500)
     np.testing.assert_array_equal(record.terminated, record.done)
-    # Both places look alike: of 1 and 1.5, and the second worth 1, the mean.
+    # Both states look alike, one worth 1 and one worth 1 + 0.5 of what follows: the mean is 4 / 3.
     value = np.asarray(state.train.learner.params(jnp.ones(1)))
     np.testing.assert_allclose(value, 4 / 3, atol=0.15)
 
 
-def test_truth_values_among_the_remarks_are_events():
+def test_booleans_in_info_are_events():
     driver = driver_of(Corridor())
     _, record, _ = driver.advance(driver.init(KEY), 10)
     assert set(record.info) == {"odd"}
@@ -100,9 +100,10 @@ def test_a_fault_ends_the_run_before_that_step_and_nothing_bad_is_kept(fails_at)
     state, record, fault = driver.advance(driver.init(KEY), 150)
     assert "corridor, episode" in str(fault)
     assert "NaN" in str(fault)
-    assert len(record.reward) == int(state.train.step) == int(state.train.replay.added) == fails_at - 1
+    steps = 0 if record is None else len(record.reward)
+    assert steps == int(state.train.step) == int(state.train.replay.added) == fails_at - 1
     assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(state.train.replay.storage))
-    # Begun again, it goes on.
+    # After a restart, it goes on.
     state, record, fault = driver.advance(driver.restart(state), 20)
     assert fault is None
     assert int(state.train.step) == fails_at + 19
@@ -116,19 +117,19 @@ def test_a_run_cut_in_any_way_ends_the_same(name):
         state = driver.init(KEY)
         for piece in pieces:
             state = driver.advance(state, piece).state
-        ends.append((state.train.learner, state.train.replay, state.playing))
-    assert same(ends[0], ends[1])
-    assert same(ends[0], ends[2])
+        ends.append((state.train.learner, state.train.replay, state.episode))
+    assert are_equal(ends[0], ends[1])
+    assert are_equal(ends[0], ends[2])
 
 
-def test_a_stop_is_heeded_after_the_step_under_way():
+def test_a_stop_takes_effect_after_the_step_under_way():
     driver = driver_of(Corridor())
     answers = iter([False] * 12 + [True])
     state, record, fault = driver.advance(driver.init(KEY), 100, lambda: next(answers))
     assert (len(record.reward), int(state.train.step), fault) == (13, 13, None)
 
 
-def test_an_episode_is_played_again_to_where_it_was():
+def test_an_episode_is_played_again_up_to_the_same_step():
     driver = driver_of(make_env("CartPole-v1"))
     state, _, _ = driver.advance(driver.init(KEY), 57)
     whole, _, _ = driver.advance(jax.tree.map(lambda leaf: leaf, state), 30)
@@ -136,26 +137,26 @@ def test_an_episode_is_played_again_to_where_it_was():
     halfway, _, _ = again.advance(again.init(KEY), 57)
     third = driver_of(make_env("CartPole-v1"))
     resumed, _, _ = third.advance(third.reopen(halfway), 30)
-    assert same(whole.train.learner, resumed.train.learner)
-    assert same(whole.train.obs, resumed.train.obs)
+    assert are_equal(whole.train.learner, resumed.train.learner)
+    assert are_equal(whole.train.obs, resumed.train.obs)
 
 
 class Unseeded(Corridor):
-    """Its chance heeds no seed."""
+    """Its randomness does not follow the seed."""
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed, options=options)
         return np.random.default_rng().uniform(size=1).astype(np.float32), {}
 
 
-def test_an_episode_that_comes_out_otherwise_is_reported_and_a_new_one_begins():
+def test_an_episode_that_comes_out_differently_is_reported_and_a_new_one_begins():
     driver = driver_of(Unseeded())
     state, _, _ = driver.advance(driver.init(KEY), 5)
-    number = state.playing.number
-    with pytest.warns(UserWarning, match="episode 2 could not be played again as it was"):
+    number = state.episode.number
+    with pytest.warns(UserWarning, match="episode 2 came out differently when it was played again"):
         state = driver.reopen(state)
-    assert state.playing.number == number + 1
-    assert state.playing.actions == []
+    assert state.episode.number == number + 1
+    assert state.episode.actions == []
     assert int(state.train.episode.length) == 0
 
 
