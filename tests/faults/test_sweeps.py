@@ -1,27 +1,30 @@
-"""Sweeps whose workers and drivers are killed: every run is done exactly once, and ends the same."""
+"""Sweeps whose workers or own process are killed: every run is done once, with unchanged results."""
 
-import json
 import os
 import random
 import signal
-import sys
 import time
 from collections import Counter
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
+import pytest
+from tests.faults.helpers import assert_same_run, command, finished, tiny_plan
+from tests.faults.sweep_helpers import done_counts, ledger_lines
+
+from surefoot.model import model_class
 from surefoot.runs import directory
 from surefoot.runs.log_files import read_metrics
+from surefoot.sweeps.plan import read_plan
 
-from tests.faults.helpers import assert_same_run, command, finished, tiny_plan
 
-
-def sweep(plan, home):
-    return command("sweep", plan, "--out", home)
+def start_sweep(plan, sweep_dir):
+    return command("sweep", plan, "--out", sweep_dir)
 
 
 def workers_of(process):
-    """The runs that a sweep has started."""
+    """The ids of the processes that a sweep has started."""
     listing = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     try:
         return [int(number) for number in listing.read_text().split()]
@@ -29,64 +32,77 @@ def workers_of(process):
         return []
 
 
-def assert_done_once_and_the_same(undisturbed, disturbed, count):
-    ledger = [json.loads(line) for line in (disturbed / "ledger.jsonl").read_text().splitlines()]
-    done = Counter(line["run"] for line in ledger if line["event"] == "done")
-    assert done == Counter(f"seed{seed}" for seed in range(count))
-    assert not [line for line in ledger if line["event"] == "failed"]
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """A function from a seed to the directory of a run of the tiny plan that is trained without a sweep."""
+    home = tmp_path_factory.mktemp("undisturbed")
+
+    @cache
+    def train(seed):
+        *_, run = read_plan(tiny_plan(home, seed + 1))
+        settings = dict(run.settings)
+        schedule = {
+            name: settings.pop(name) or None for name in ("log_every", "checkpoint_every", "eval_every")
+        }
+        model = model_class(settings.pop("agent"))(**settings)
+        model.learn(run.steps, out=home / run.name, progress=False, **schedule)
+        return home / run.name
+
+    return train
+
+
+def assert_all_done_once_with_equal_results(sweep_dir, undisturbed, count):
+    assert done_counts(sweep_dir) == Counter(f"seed{seed}" for seed in range(count))
+    assert not [line for line in ledger_lines(sweep_dir) if line["event"] == "failed"]
     for seed in range(count):
-        assert_same_run(undisturbed / "runs" / f"seed{seed}", disturbed / "runs" / f"seed{seed}")
+        assert_same_run(undisturbed(seed), sweep_dir / "runs" / f"seed{seed}")
 
 
-def test_every_run_is_done_once_though_workers_are_killed(tmp_path, amount, reached):
-    count, chance, kills = amount(3, 100), random.Random(0), 0
-    plan = tiny_plan(tmp_path, count)
-    code, _, err = finished(sweep(plan, tmp_path / "undisturbed"), timeout=60 + 10 * count)
-    assert code == 0, err
-    process = sweep(plan, tmp_path / "disturbed")
-    seen: dict[int, float] = {}
+def test_every_run_is_done_once_when_workers_are_killed(tmp_path, amount, reached, undisturbed):
+    count, random_times, kills = amount(3, 100), random.Random(0), 0
+    max_kills = amount(count, 2 * count)
+    process = start_sweep(tiny_plan(tmp_path, count), tmp_path / "disturbed")
+    kill_times: dict[int, float] = {}
     while process.poll() is None:
         for worker in workers_of(process):
-            # Every second one as it starts, the others at some moment later, if they have not ended by then.
-            wait = chance.uniform(2, 6) if len(seen) % 2 else chance.uniform(0, 1)
-            moment = seen.setdefault(worker, time.monotonic() + wait)
-            if time.monotonic() > moment and kills < 2 * count:
-                seen[worker] = float("inf")
+            # Every second worker is killed as it starts, the others some seconds later, if they still run.
+            wait = random_times.uniform(2, 6) if len(kill_times) % 2 else random_times.uniform(0, 1)
+            kill_time = kill_times.setdefault(worker, time.monotonic() + wait)
+            if time.monotonic() > kill_time and kills < max_kills:
+                kill_times[worker] = float("inf")
                 kills += 1
-                with suppress(ProcessLookupError):  # It may have left by itself.
+                with suppress(ProcessLookupError):  # It may have exited by itself.
                     os.kill(worker, signal.SIGKILL)
         time.sleep(0.02)
     code, out, err = finished(process)
     assert code == 0, (out, err)
     assert kills >= count // 2
-    assert_done_once_and_the_same(tmp_path / "undisturbed", tmp_path / "disturbed", count)
+    assert_all_done_once_with_equal_results(tmp_path / "disturbed", undisturbed, count)
     reached("sweep", f"{kills} kills of workers in {count} runs", "each done once, bit-identical")
 
 
-def test_every_run_is_done_once_though_the_sweep_is_killed(tmp_path, amount, reached):
-    count, chance = amount(3, 20), random.Random(1)
+def test_every_run_is_done_once_when_the_sweep_is_killed(tmp_path, amount, reached, undisturbed):
+    count, kills, random_times = amount(3, 20), amount(1, 3), random.Random(1)
     plan = tiny_plan(tmp_path, count)
-    code, _, err = finished(sweep(plan, tmp_path / "undisturbed"), timeout=60 + 10 * count)
-    assert code == 0, err
-    for _ in range(3):
-        process = sweep(plan, tmp_path / "disturbed")
-        time.sleep(chance.uniform(1, 4 + count))
+    for _ in range(kills):
+        process = start_sweep(plan, tmp_path / "disturbed")
+        time.sleep(random_times.uniform(1, 4 + count))
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    code, out, err = finished(sweep(plan, tmp_path / "disturbed"), timeout=120 + 10 * count)
+    code, out, err = finished(start_sweep(plan, tmp_path / "disturbed"), timeout=120 + 10 * count)
     assert code == 0, (out, err)
-    assert_done_once_and_the_same(tmp_path / "undisturbed", tmp_path / "disturbed", count)
-    reached("sweep", f"3 kills of the driver of {count} runs", "each done once, bit-identical")
+    assert_all_done_once_with_equal_results(tmp_path / "disturbed", undisturbed, count)
+    reached("sweep", f"{kills} kills of the driver of {count} runs", "each done once, bit-identical")
 
 
-def test_an_interruption_lets_the_runs_save_and_the_same_command_goes_on(tmp_path):
+def test_at_an_interruption_runs_save_and_the_same_command_continues(tmp_path):
     plan = tiny_plan(tmp_path, 2)
-    process = sweep(plan, tmp_path / "sweep")
+    process = start_sweep(plan, tmp_path / "sweep")
     deadline = time.monotonic() + 60
     while not list((tmp_path / "sweep").glob("runs/*/metrics.jsonl")) and time.monotonic() < deadline:
         time.sleep(0.02)
     workers = workers_of(process)
-    os.killpg(process.pid, signal.SIGINT)  # As a terminal does.
+    os.killpg(process.pid, signal.SIGINT)  # A terminal sends Ctrl-C to the whole group.
     code, _, err = finished(process, timeout=30)
     assert code in {0, 130}
     assert "Traceback" not in err
@@ -94,7 +110,9 @@ def test_an_interruption_lets_the_runs_save_and_the_same_command_goes_on(tmp_pat
     for run in (tmp_path / "sweep" / "runs").iterdir():
         logged = [line["step"] for line in read_metrics(run)]
         saved = directory.last_checkpoint(run)
-        assert not logged or int(saved.name.removeprefix("step_")) >= logged[-1], "not all was saved"
-    code, out, _ = finished(sweep(plan, tmp_path / "sweep"), timeout=90)
+        assert not logged or int(saved.name.removeprefix("step_")) >= logged[-1], (
+            "a logged step was not saved"
+        )
+    code, out, _ = finished(start_sweep(plan, tmp_path / "sweep"), timeout=90)
     assert code == 0
     assert "2 done" in out

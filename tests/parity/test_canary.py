@@ -1,4 +1,4 @@
-"""JAX is pinned because newer releases compute wrong numbers on CPU. These fail where they do."""
+"""JAX is pinned because newer releases compute wrong numbers on CPU; with those, these tests fail."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""The hosted driver makes the same run as the compiled one, given the same luck."""
+"""The hosted driver trains exactly as the compiled one, given the same random numbers."""
 
 import gymnasium
 import jax
@@ -23,16 +23,16 @@ SETTINGS = {
 }
 
 
-class SameLuck(gymnasium.Env):
-    """The windy cliff outside of JAX, its chance being that of a compiled run with this key."""
+class SameRandomness(gymnasium.Env):
+    """The windy cliff as a Gymnasium environment, with the random keys of a compiled run with this key."""
 
     def __init__(self, key):
         self.cliff = windy_cliff.make()
-        seen = self.cliff.observation_space
-        self.observation_space = Box(0, 15, seen.shape, jax.dtypes.canonicalize_dtype(float).type)
+        shape = self.cliff.observation_space.shape
+        self.observation_space = Box(0, 15, shape, jax.dtypes.canonicalize_dtype(float).type)
         self.action_space = self.cliff.action_space
         self.next_reset, key = jax.random.split(key)
-        self.run_key = jax.random.split(key, 3)[2]  # As in `steps.start`.
+        self.run_key = jax.random.split(key, 3)[2]  # As in `steps.init_state`.
         self.time = 0
         self._reset, self._step = jax.jit(self.cliff.reset), jax.jit(self.cliff.step)
         # As `steps.step_keys` makes them from the key of a run and the number of a step.
@@ -48,26 +48,26 @@ class SameLuck(gymnasium.Env):
     def step(self, action):
         keys = self._keys(self.run_key, self.time)
         self.time, self.next_reset = self.time + 1, keys.reset
-        found = self._step(self.state, jnp.int32(action), keys.environment)
-        self.state = found.state
-        obs = np.asarray(found.obs, self.observation_space.dtype)
+        step = self._step(self.state, jnp.int32(action), keys.environment)
+        self.state = step.state
+        obs = np.asarray(step.obs, self.observation_space.dtype)
         return (
             obs,
-            float(found.reward),
-            bool(found.terminated),
-            bool(found.truncated),
-            {"fell": bool(found.info["fell"])},
+            float(step.reward),
+            bool(step.terminated),
+            bool(step.truncated),
+            {"fell": bool(step.info["fell"])},
         )
 
 
-def pair_of(name, key, width):
+def make_drivers(name, key, width):
     kind = AGENTS[name]
-    config = kind.config(**SETTINGS)
+    config = kind.settings(**SETTINGS)
     cliff = windy_cliff.make()
     agent = kind.make(config, mlp_architecture(11, (width,)), 4)
-    inside = compiled_driver.make(agent, cliff, config)
-    outside = hosted_driver.make(agent, CheckedEnv(SameLuck(key), "cliff"), config, 0)
-    return agent, inside, outside
+    compiled = compiled_driver.make(agent, cliff, config)
+    hosted = hosted_driver.make(agent, CheckedEnv(SameRandomness(key), "cliff"), config, 0)
+    return agent, compiled, hosted
 
 
 def arrays(tree):
@@ -82,32 +82,32 @@ def arrays(tree):
 def test_2000_steps_take_the_same_actions_and_end_with_the_same_parameters(name):
     with jax.enable_x64(True):
         key = jax.random.key(5)
-        _, inside, outside = pair_of(name, key, 8)
-        one, record_in, _ = inside.advance(inside.init(key), 2_000)
-        other, record_out, fault = outside.advance(outside.init(key), 2_000)
-        assert fault is None
-        np.testing.assert_array_equal(record_in.choice.action, record_out.choice.action)
-        for field in ("reward", "over", "gain", "length"):
-            np.testing.assert_array_equal(getattr(record_in, field), getattr(record_out, field))
-        np.testing.assert_array_equal(record_in.info["fell"], record_out.info["fell"])
-        for a, b in zip(arrays(one.run), arrays(other.run), strict=True):
+        _, compiled, hosted = make_drivers(name, key, 8)
+        compiled_state, compiled_record, _ = compiled.advance(compiled.init(key), 2_000)
+        hosted_state, hosted_record, error = hosted.advance(hosted.init(key), 2_000)
+        assert error is None
+        np.testing.assert_array_equal(compiled_record.choice.action, hosted_record.choice.action)
+        for field in ("reward", "done", "terminated", "episode_return", "length"):
+            np.testing.assert_array_equal(getattr(compiled_record, field), getattr(hosted_record, field))
+        np.testing.assert_array_equal(compiled_record.info["fell"], hosted_record.info["fell"])
+        for a, b in zip(arrays(compiled_state.train), arrays(hosted_state.train), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-8)
-        assert arrays(one.train.learner.params)[0].dtype == np.float64
+        assert arrays(compiled_state.train.learner.params)[0].dtype == np.float64
 
 
 @pytest.mark.parametrize("name", list(AGENTS))
-def test_one_step_in_single_precision_from_each_of_500_states(name):
-    """The compiled run leads; before each step the hosted one is set to its state."""
+def test_one_step_in_single_precision_agrees_from_each_of_500_states(name):
+    """Before each step, the hosted driver is set to the state of the compiled one."""
     key = jax.random.key(6)
-    agent, inside, outside = pair_of(name, key, 16)
-    choose = jax.jit(lambda run: steps.choose_action(agent, run, steps.step_keys(run)))
-    state, _, _ = inside.advance(inside.init(key), 100)
-    guest, _, _ = outside.advance(outside.init(key), 100)
+    agent, compiled, hosted = make_drivers(name, key, 16)
+    choose = jax.jit(lambda train: steps.choose_action(agent, train, steps.step_keys(train)))
+    compiled_state, _, _ = compiled.advance(compiled.init(key), 100)
+    hosted_state, _, _ = hosted.advance(hosted.init(key), 100)
     for _ in range(500):
-        copied = jax.tree.map(jnp.copy, state.train)
-        guest = guest._replace(run=copied, choice=choose(copied))
-        state, record_in, _ = inside.advance(state, 1)
-        guest, record_out, _ = outside.advance(guest, 1)
-        np.testing.assert_array_equal(record_in.choice.action, record_out.choice.action)
-        for a, b in zip(arrays(state.train), arrays(guest.run), strict=True):
+        copied = jax.tree.map(jnp.copy, compiled_state.train)
+        hosted_state = hosted_state._replace(train=copied, choice=choose(copied))
+        compiled_state, compiled_record, _ = compiled.advance(compiled_state, 1)
+        hosted_state, hosted_record, _ = hosted.advance(hosted_state, 1)
+        np.testing.assert_array_equal(compiled_record.choice.action, hosted_record.choice.action)
+        for a, b in zip(arrays(compiled_state.train), arrays(hosted_state.train), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)

@@ -1,4 +1,4 @@
-"""Stable-Baselines3 as a client: its own evaluation takes our models as they are."""
+"""The evaluation of Stable-Baselines3 accepts Surefoot's models without an adapter."""
 
 import gymnasium
 import numpy as np
@@ -7,7 +7,7 @@ import pytest
 import surefoot
 from surefoot.model import MODELS
 
-QUICK = {"network": "mlp:16", "batch_size": 8, "learning_starts": 100, "target_period": 50}
+SMALL = {"network": "mlp:16", "batch_size": 8, "learning_starts": 100, "target_period": 50}
 
 
 @pytest.fixture(scope="module")
@@ -20,22 +20,24 @@ def evaluate_policy():
 def test_evaluate_policy_accepts_every_kind_of_model(evaluate_policy, name):
     from stable_baselines3.common.monitor import Monitor
 
-    model = MODELS[name]("CartPole-v1", **QUICK).learn(200, progress=False)
+    model = MODELS[name]("CartPole-v1", **SMALL).learn(200, progress=False)
     mean, sd = evaluate_policy(model, Monitor(gymnasium.make("CartPole-v1")), n_eval_episodes=5)
     assert 8 <= mean <= 500
     assert sd >= 0
 
 
 @pytest.mark.parametrize("env", ["FrozenLake-v1", "CartPole-v1"])
-def test_evaluate_policy_finds_the_returns_that_we_find_in_many_environments_at_once(evaluate_policy, env):
-    """From the same observations the same actions: a policy is a policy, whoever asks."""
+def test_evaluate_policy_accepts_a_vector_environment_and_a_batch_has_the_actions_of_its_observations(
+    evaluate_policy, env
+):
+    """A batch of observations has the same actions as its observations one by one."""
     from stable_baselines3.common.env_util import make_vec_env
 
-    model = surefoot.QRDQN(env, **QUICK).learn(150, progress=False)
+    model = surefoot.QRDQN(env, **SMALL).learn(150, progress=False)
     vector = make_vec_env(env, n_envs=3, seed=0)
     returns, lengths = evaluate_policy(model, vector, n_eval_episodes=6, return_episode_rewards=True)
     assert len(returns) == len(lengths) == 6
     observations = vector.reset()
-    together, _ = model.predict(observations)
-    alone = [model.predict(each)[0] for each in observations]
-    np.testing.assert_array_equal(together, alone)
+    of_batch, _ = model.predict(observations)
+    one_by_one = [model.predict(each)[0] for each in observations]
+    np.testing.assert_array_equal(of_batch, one_by_one)

@@ -1,4 +1,4 @@
-"""PyTorch arrays in, PyTorch arrays out. Run by `make test-parity`, which installs PyTorch."""
+"""The estimators with PyTorch tensors, run by `make test-parity`, which installs PyTorch."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def every_estimate(values):
     ]
 
 
-def test_torch_tensors_give_torch_tensors_equal_to_numpys():
+def test_torch_tensors_give_torch_tensors_equal_to_the_arrays_of_numpy():
     sample = np.random.default_rng(0).normal(size=(3, 4, 5))
     for found, truth in zip(every_estimate(torch.tensor(sample)), every_estimate(sample), strict=True):
         assert isinstance(found, torch.Tensor)
@@ -35,7 +35,7 @@ def test_gradients_flow_through_torch_tensors():
     np.testing.assert_allclose(y_a.grad.numpy(), [-2 / 3, 0, 2 / 3], rtol=1e-6)
 
 
-def test_whole_numbers_and_wrong_shapes_are_treated_as_in_numpy():
+def test_whole_numbers_are_converted_and_wrong_shapes_refused_as_with_numpy():
     y_a, y_b = torch.tensor([1, 2, 6], dtype=torch.uint8), torch.tensor([3, 2, 4], dtype=torch.uint8)
     assert float(estimators.epistemic_variance(y_a, y_b)) == pytest.approx(4 / 3)
     with pytest.raises(ValueError, match="one shape"):

@@ -28,8 +28,8 @@ def seconds_per_check() -> float:
     """Seconds that the check of one response of the environment takes."""
     environment = CheckedEnv(make_env(ENV_ID), ENV_ID)
     environment.reset(0)
-    answer = environment.env.step(0)
-    return seconds_per_call(lambda: environment.check_step(answer))
+    response = environment.env.step(0)
+    return seconds_per_call(lambda: environment.check_step(response))
 
 
 def _surefoot_contender(name: str) -> Contender:

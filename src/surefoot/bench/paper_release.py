@@ -71,15 +71,15 @@ def contenders(checkout: Path) -> list[Contender]:
         transitions = _transitions()
         return [_contender(name, networks, transitions) for name in RELEASED_AGENTS]
     except ImportError as error:
-@@
+        accepted = "a checkout whose imports are installed"
+        raise UserError(f"released_code: {error_line(error)}, accepted: {accepted}") from error
 
 
 def _contender(name: str, networks: Any, transitions: list[Any]) -> Contender:
     module, class_name, own = RELEASED_AGENTS[name]
     network = networks.CNNMinAtar_k_head if name == "bootstrapped" else networks.CNNMinAtar
-    agent = getattr(import_module(f"agents.{module}"), class_name)(
-        _environment(), network, **COMMON_SETTINGS, **own
-    )
+    agent_class = getattr(import_module(f"agents.{module}"), class_name)
+    agent = agent_class(_environment(), network, **COMMON_SETTINGS, **own)
     for transition in transitions:
         agent.replay_buffer.add(*transition)
 

@@ -146,7 +146,8 @@ def _minatar(what: Bench, console: Console) -> dict[str, Any]:
         fraction = compiled[name].steps_per_second / limit
         console.print(
             f"bound of {name}: {2 * work[name].multiply_adds / 1e6:.0f} MFLOP and "
-            f"{work[name].adam_bytes / 1e6:.0f} MB a step, {limit:,.0f} steps/s; Surefoot reaches {fraction:.0%} of it"
+            f"{work[name].adam_bytes / 1e6:.0f} MB a step, {limit:,.0f} steps/s; "
+            f"Surefoot reaches {fraction:.0%} of it"
         )
     if not sb3.is_installed("minatar"):
         console.print("the other libraries are not installed: pip install 'surefoot[bench]'", markup=False)

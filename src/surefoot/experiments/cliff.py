@@ -58,7 +58,7 @@ class Config(ExperimentConfig):
     """Factor of the epistemic variance in Thompson sampling (beta). Only the released code has it."""
 
 
-LEARNING: dict[str, Any] = {
+LEARNING_SETTINGS: dict[str, Any] = {
     "discount": 1.0,
     "learning_rate": 2e-3,
     "gain": 3.0,
@@ -79,8 +79,8 @@ def agent_settings(label: str, preset: str, exploration: float) -> tuple[str, di
     released = preset == "released"
     if label == QR_DQN:
         epsilon = {"final_epsilon": 0.05, "final_epsilon_step": 2_000}
-        return "qrdqn", {**LEARNING, **(qrdqn.RELEASED if released else {}), **epsilon}
-    common = {**LEARNING, **(uadqn.RELEASED if released else {}), "exploration": exploration}
+        return "qrdqn", {**LEARNING_SETTINGS, **(qrdqn.RELEASED if released else {}), **epsilon}
+    common = {**LEARNING_SETTINGS, **(uadqn.RELEASED if released else {}), "exploration": exploration}
     action_selection: dict[str, dict[str, Any]] = {
         NEUTRAL: {},
         VARIANT_1: {"risk_aversion": 0.5, "aleatoric": "biased"},

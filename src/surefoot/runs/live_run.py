@@ -72,8 +72,6 @@ class LiveRun:
         self.best_step: int | None = None
         self.evaluated_steps = 0
         """Steps of all evaluations so far."""
-        self.evaluated_at = 0
-        """The last step at which the schedule evaluated."""
         self.settled = 0
         """The last step at which everything that was due was done."""
         self.env: EnvHandle | None = None
@@ -191,7 +189,6 @@ class LiveRun:
                 "best": self.best,
                 "best_step": self.best_step,
                 "evaluated_steps": self.evaluated_steps,
-                "evaluated_at": self.evaluated_at,
                 "settled": self.settled,
                 "metrics": self.metrics.as_json(),
                 "log": log,
@@ -238,9 +235,7 @@ class LiveRun:
         best, best_step = notes["best"], notes.get("best_step")
         self.best, self.settled = None if best is None else float(best), int(notes["settled"])
         self.best_step = None if best_step is None else int(best_step)
-        self.evaluated_steps, self.evaluated_at = (
-            int(notes.get(name, 0)) for name in ("evaluated_steps", "evaluated_at")
-        )
+        self.evaluated_steps = int(notes.get("evaluated_steps", 0))
 
     def _template(self) -> TrainState:
         """The shapes of the state of training."""

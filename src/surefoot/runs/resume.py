@@ -13,7 +13,7 @@ from surefoot.runs import directory
 from surefoot.runs.directory import NewestCheckpoint
 from surefoot.runs.live_run import LiveRun
 from surefoot.runs.log_files import EMPTY_ENDS, is_complete, rewind
-from surefoot.runs.schedule import AUTO, TrainingSchedule
+from surefoot.runs.schedule import TrainingSchedule
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,7 @@ class ResumedRun:
     def is_finished(self, live_run: LiveRun) -> bool:
         """Whether nothing is left to do: all steps are made, and the log is complete."""
         step, schedule = live_run.step, self.schedule
-        evaluates_last = schedule.eval_every == AUTO and live_run.evaluated_at != step
-        has_last_entry = evaluates_last or not schedule.is_due(step)
+        has_last_entry = not schedule.is_due(step, within_run=True)
         return step >= schedule.steps and is_complete(
             self.home, step, self._ends, has_last_entry=has_last_entry
         )

@@ -64,8 +64,14 @@ class TrainingSchedule:
         except (KeyError, TypeError) as error:
             raise UserError(f"config.json: damaged ({error_line(error)})") from error
 
-    def is_due(self, step: int) -> bool:
-        """Whether there is something to log, or an occasion to evaluate, after this many steps."""
+    def is_due(self, step: int, *, within_run: bool = False) -> bool:
+        """Whether there is something to log, or an occasion to evaluate, after this many steps.
+
+        Within a run, the end of an automatic schedule is left to the last entry of the log, which is not part
+        of a longer run.
+        """
+        if within_run and self.eval_every == AUTO and step >= self.steps:
+            return False
         return any(step % each == 0 for each in self._regular)
 
     def next_stop(self, step: int) -> int:

@@ -120,7 +120,7 @@ class TrainingLoop:
         saved, saved_at = live_run.step, time.monotonic()
         error, go_on, chunk = None, True, FIRST_CHUNK
         while True:
-            if live_run.settled < live_run.step and schedule.is_due(live_run.step):
+            if live_run.settled < live_run.step and schedule.is_due(live_run.step, within_run=True):
                 go_on = self._saving_on_error(lambda: self._settle(stop))
             step, now = live_run.step, time.monotonic()
             if error or step >= schedule.steps or not go_on or stop():
@@ -165,7 +165,6 @@ class TrainingLoop:
             if found is None:
                 return False
             scalars |= found
-            live_run.evaluated_at = step
         if step % schedule.log_every == 0:
             live_run.metrics.clear_choices()
         live_run.settled = step
@@ -205,7 +204,7 @@ class TrainingLoop:
         step = live_run.step
         scalars = {} if live_run.settled == step else self._scalars()
         plan = self._evaluation_plan(schedule.last_evaluation)
-        if plan is not None and live_run.evaluated_at != step and not stop():
+        if plan is not None and not stop():
             scalars |= self._evaluate(plan, stop) or {}
         if scalars:
             self._log(scalars)

@@ -1,4 +1,4 @@
-"""`surefoot train`, `evaluate` and `runs`: what they write, what they show, what they refuse."""
+"""`surefoot train`: what it writes, what it shows, what it refuses."""
 
 import json
 import subprocess
@@ -7,9 +7,7 @@ import sys
 import pytest
 
 from surefoot.runs.log_files import read_metrics
-
-QUICK = ["--network", "mlp:8", "--batch-size", "4", "--learning-starts", "50", "--replay-capacity", "500"]
-CLIFF = ["train", "--env", "surefoot/WindyCliff-v0", "--steps", "200", *QUICK]
+from tests.unit.cli.conftest import CLIFF, QUICK
 
 MY_ENVIRONMENT = """
 import gymnasium
@@ -54,13 +52,11 @@ gymnasium.register("Line-v0", Line, max_episode_steps=20)
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    """An empty directory to work in, with an environment of one's own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
+def here(in_empty_directory):
+    """A working directory with an environment of the user's own."""
     # Imported once: Gymnasium warns of a name that is registered again.
-    (tmp_path / "my_line.py").write_text(MY_ENVIRONMENT)
-    return tmp_path
+    (in_empty_directory / "my_line.py").write_text(MY_ENVIRONMENT)
+    return in_empty_directory
 
 
 @pytest.mark.parametrize("agent", ["dqn", "qrdqn", "bootstrapped", "uadqn"])
@@ -95,7 +91,7 @@ def test_the_flags_stand_in_the_configuration(run, here):
     run(*CLIFF, *flags.split(), "--env-kwargs", '{"wind": 0.2}')
     config = json.loads((here / "mine" / "config.json").read_text())
     assert (config["seed"], config["agent"], config["driver"]) == (7, "uadqn", "hosted")
-    assert (config["settings"]["risk_aversion"], config["settings"]["exploration"]) == (0.5, 1.5)
+    assert (config["settings"]["risk"], config["settings"]["exploration"]) == ("mean-sd:0.5", 1.5)
     assert config["env_kwargs"] == {"wind": 0.2}
     assert config["normalise"] is True
     assert config["network"] == "mlp:8"
@@ -107,17 +103,6 @@ def test_two_runs_without_out_get_a_directory_each(run, here):
         assert run(*CLIFF)[0] == 0
     names = {path.name for path in (here / "runs").iterdir()}
     assert names == {"surefoot-WindyCliff-v0-uadqn-seed0", "surefoot-WindyCliff-v0-uadqn-seed0-2"}
-
-
-@pytest.mark.usefixtures("here")
-def test_risk_at_evaluation_needs_no_training(run):
-    run(*CLIFF, "--out", "mine")
-    for risk in (["--risk-aversion", "0.5"], ["--risk", "mean-sd:0.5"]):
-        assert run("evaluate", "mine", "--episodes", "2", *risk)[0] == 0
-    run(*CLIFF, "--agent", "dqn", "--out", "plain")
-    code, _, err = run("evaluate", "plain", "--episodes", "2", "--risk-aversion", "0.5")
-    assert code == 2
-    assert "no aleatoric uncertainty" in err
 
 
 def test_an_environment_of_ones_own_is_found_in_the_present_directory(run, here):
@@ -142,10 +127,43 @@ def test_an_environment_of_ones_own_is_found_in_the_present_directory(run, here)
     assert "my_line:Line-v0" in out
 
 
+def test_posterior_explorer_risk_and_optimiser_are_chosen_by_flags(run, here):
+    flags = "--posterior mc-dropout --dropout-rate 0.3 --explorer epsilon-greedy --final-epsilon 0.2"
+    code, _, err = run(*CLIFF, *flags.split(), *"--risk mean-sd:0.5 --optimiser optax:sgd --out mine".split())
+    assert code == 0, err
+    config = json.loads((here / "mine" / "config.json").read_text())
+    assert config["optimiser"] == "optax:sgd"
+    chosen = {"posterior": "mc-dropout", "dropout_rate": 0.3, "explorer": "epsilon-greedy"}
+    assert chosen.items() <= config["settings"].items()
+    assert config["settings"]["risk"] == "mean-sd:0.5"
+    assert "prior_gain" not in config["settings"]
+    assert run("train", "--resume", "mine", "--steps", "220")[0] == 0
+
+
+def test_the_flag_of_version_0_1_for_thompson_samples_is_understood(run, here):
+    assert run(*CLIFF, "--thompson", "episode", "--out", "mine")[0] == 0
+    config = json.loads((here / "mine" / "config.json").read_text())
+    assert config["settings"]["explorer"] == "thompson-episode"
+
+
+def test_help_mentions_resume_and_resume_has_help(run):
+    _, out, _ = run("train", "--help")
+    assert "--resume RUN" in out
+    for args in (["--resume", "--help"], ["--resume", "somewhere", "--help"], ["--help", "--resume"]):
+        code, out, _ = run("train", *args)
+        assert code == 0
+        assert "--resume RUN" in out
+        assert "--steps INT" in out
+        assert "--discount" not in out
+
+
 def test_help_shows_the_settings_of_the_agent_and_the_presets_values(run):
     _, out, _ = run("train", "--agent", "dqn", "--help")
     assert "--final-epsilon" in out
     assert "--quantiles" not in out
+    _, out, _ = run("train", "--posterior", "mc-dropout", "--help")
+    assert "--dropout-rate" in out
+    assert "--prior-gain" not in out
     _, out, _ = run("train", "--preset", "minatar", "--help")
     assert "(default: 5000)" in out.split("--learning-starts")[1][:150]
 
@@ -158,7 +176,7 @@ def test_trouble_in_mid_run_is_one_line_and_nothing_is_lost(run, here, trouble):
     assert (code, out) == (2, "")
     last = err.splitlines()[-1]
     assert last.startswith("surefoot: my_line:Line-v0, episode ")
-    assert "accepted: " in last
+    assert "accepted: " in last or "step raised " in last
     assert read_metrics(here / "mine")[-1]["step"] == 149
     assert (here / "mine" / "checkpoints" / "step_000000149" / "manifest.json").exists()
 
@@ -176,7 +194,7 @@ def test_trouble_in_mid_run_is_one_line_and_nothing_is_lost(run, here, trouble):
         (["train", "--env", "nowhere.to:Be-v0"], ["unknown environment nowhere.to:Be-v0", "No module named"]),
         (
             ["train", "--env", "CartPole-v1", "--agent", "uadqm"],
-            ["agent: got uadqm", "dqn, qrdqn, bootstrapped, uadqn"],
+            ["--agent: got uadqm", "dqn, qrdqn, bootstrapped, uadqn"],
         ),
         (["train", "--env", "CartPole-v1", "--steps", "0"], ["--steps: got 0", "whole numbers from 1"]),
         (["train", "--env", "CartPole-v1", "--steps", "-5"], ["--steps: got -5", "whole numbers from 1"]),
@@ -194,20 +212,32 @@ def test_trouble_in_mid_run_is_one_line_and_nothing_is_lost(run, here, trouble):
             ["train", "--env", "CartPole-v1", "--env-kwargs", '{"size": 8}'],
             ["CartPole-v1 does not take {'size': 8}"],
         ),
-        (["train", "--env", "CartPole-v1", "--network", "mlp:x"], ["network: got mlp:x", "mlp:64,64"]),
-        (["train", "--env", "CartPole-v1", "--preset", "atari"], ["preset: got atari", "control, minatar"]),
-        (["train", "--env", "CartPole-v1", "--learning-rate", "0"], ["learning_rate: got 0", "above 0"]),
-        (["train", "--env", "CartPole-v1", "--driver", "compiled"], ["driver: got compiled for CartPole-v1"]),
-        (["train", "--env", "CartPole-v1", "--seed", "-1"], ["seed: got -1"]),
-        (["train", "--env", "CartPole-v1", "--risk", "bold"], ["risk: got bold", "mean-sd:LAMBDA"]),
+        (["train", "--env", "CartPole-v1", "--network", "mlp:x"], ["--network: got mlp:x", "mlp:64,64"]),
+        (["train", "--env", "CartPole-v1", "--preset", "atari"], ["--preset: got atari", "control, minatar"]),
+        (["train", "--env", "CartPole-v1", "--learning-rate", "0"], ["--learning-rate: got 0", "above 0"]),
+        (["train", "--env", "CartPole-v1", "--driver", "compiled"], ["--driver: got compiled for CartPole-v1"]),
+        (["train", "--env", "CartPole-v1", "--seed", "-1"], ["--seed: got -1", "from 0"]),
+        (["train", "--env", "CartPole-v1", "--risk", "bold"], ["--risk: got bold", "mean-sd:LAMBDA"]),
         (
-            ["train", "--env", "CartPole-v1", "--agent", "dqn", "--risk", "mean-sd:1"],
-            ["risk_aversion", "dqn"],
+            ["train", "--env", "CartPole-v1", "--agent", "dqn", "--risk-aversion", "1"],
+            ["risk: got mean-sd:1 for an agent that learns without one"],
         ),
+        (
+            ["train", "--env", "CartPole-v1", "--risk", "mean-sd:1", "--risk-aversion", "2"],
+            ["--risk: got mean-sd:1 and --risk-aversion 2.0", "one of them"],
+        ),
+        (["train", "--env", "CartPole-v1", "--seed", "4294967296"], ["--seed: got 4294967296", "2^32 - 1"]),
+        (["train", "--env", "CartPole-v1", "--levels", "x"], ["--levels", "got x", "paper, midpoints"]),
+        (["train", "--env", "CartPole-v1", "--posterior", "x"], ["--posterior: got x", "anchored, mc-dropout"]),
+        (["train", "--env", "CartPole-v1", "--explorer", "no.such:K"], ["--explorer: got no.such:K"]),
+        (["train", "--env", "CartPole-v1", "--dropout-rate", "0.1"], ["--dropout-rate", "not an argument"]),
+        (["train", "--env", "CartPole-v1", "--thompson", "x"], ["--thompson: got x", "step, episode"]),
+        (["train", "--env", "CartPole-v1", "--eval-every", "often"], ["--eval-every", "often"]),
+        (["train", "--resume", "nowhere"], ["nowhere", "no run here"]),
         (["train", "--env", "FrozenLake-v1", "--normalise"], ["normalise", "accepted: vectors"]),
-        (["train", "--env", "CartPole-v1", "--stepz", "3"], ["--stepz"]),
+        (["train", "--env", "CartPole-v1", "--stepz", "3"], ["--stepz", "did you mean --steps?"]),
         (["evaluate", "nowhere"], ["nowhere", "accepted"]),
-        (["evaluate", "."], ["manifest.json"]),
+        (["evaluate", "."], ["no model here", "accepted: a directory that save or train wrote"]),
         (["runs", "nowhere"], ["nowhere", "accepted"]),
     ],
 )

@@ -1,4 +1,4 @@
-"""Renders of the windy cliff: the agent is where the state says, in pixels and in letters."""
+"""Renders of the windy cliff: the agent is drawn in its cell, in pixels and in letters."""
 
 import gymnasium
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""A sweep in this process, for experiments whose work is runs of the command."""
+"""A sweep in this process, for experiments that train runs."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from surefoot import cli
 from surefoot.sweeps.runner import Phase, run_directory, run_sweep
 
 
-class Ended:
+class FinishedWorker:
     def __init__(self, code):
         self.code = code
 
@@ -18,14 +18,14 @@ class Ended:
 
 
 class InlineEngine:
-    """Runs the command right here: programs are compiled once for all runs."""
+    """Runs the command in this process, so that programs are compiled once for all runs."""
 
     slots = 1
 
     def start(self, arguments, log):
         log.parent.mkdir(exist_ok=True)
         log.touch()
-        return Ended(cli.run(arguments))
+        return FinishedWorker(cli.run(arguments))
 
     def close(self):
         pass
@@ -33,6 +33,7 @@ class InlineEngine:
 
 @pytest.fixture
 def sweep(tmp_path, monkeypatch):
+    """Runs a plan to its end; returns the directories of its runs by name."""
     monkeypatch.setattr("surefoot.sweeps.runner.POLL_SECONDS", 0)
 
     def run(plan):

@@ -1,27 +1,30 @@
-"""Figure 2's experiment: its settings, its claims on made-up tables, and a short real run."""
+"""Figure 2: the experiment's settings, its claims on synthetic tables, and a short real run."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from surefoot import cli
+from surefoot.agents.presets import resolve_settings
 from surefoot.claims import Verdict
-from surefoot.envs import windy_cliff, windy_cliff_exact
+from surefoot.envs import windy_cliff_exact
 from surefoot.experiments import cliff
 
 STEPS = np.arange(100, 10_001, 100)
 SEEDS = 30
 
 
-def table_of(falls, path, aleatoric, settled=1_000, wind=1.0):
-    """A table in which each agent has these falls in all, this path and these aleatoric estimates."""
+def synthetic_table(falls, path, aleatoric, settled=1_000, wind=1.0):
+    """A table in which each agent has this number of falls, this path and these aleatoric estimates."""
     rng = np.random.default_rng(0)
     parts = []
     for label in cliff.LABELS:
         for seed in range(SEEDS):
             count = len(STEPS)
             so_far = (falls[label] + rng.normal(0, 5)) * STEPS / STEPS[-1]
-            steady = rng.normal(0, 0.05)
-            begun = settled[label] if isinstance(settled, dict) else settled
+            seed_effect = rng.normal(0, 0.05)
+            settled_step = settled[label] if isinstance(settled, dict) else settled
             parts.append(
                 {
                     "agent": np.full(count, label),
@@ -29,9 +32,9 @@ def table_of(falls, path, aleatoric, settled=1_000, wind=1.0):
                     "step": STEPS,
                     "wind_falls": wind * so_far if label == cliff.NEUTRAL else 0.8 * so_far,
                     "step_falls": (1 - wind) * so_far if label == cliff.NEUTRAL else 0.2 * so_far,
-                    "path": np.where(begun <= STEPS, path[label], "none"),
-                    "aleatoric_right": np.full(count, 2.8 + steady),
-                    "aleatoric_up": np.full(count, aleatoric[label] + steady),
+                    "path": np.where(settled_step <= STEPS, path[label], "none"),
+                    "aleatoric_right": np.full(count, 2.8 + seed_effect),
+                    "aleatoric_up": np.full(count, aleatoric[label] + seed_effect),
                 }
             )
     return cliff.stack_tables(parts)
@@ -46,10 +49,10 @@ PAPER = {
 
 
 def verdicts(**changes):
-    return {each.name: each.verdict for each in cliff.claims(table_of(**{**PAPER, **changes}))}
+    return {each.name: each.verdict for each in cliff.claims(synthetic_table(**{**PAPER, **changes}))}
 
 
-def test_every_claim_holds_where_all_is_as_the_paper_says():
+def test_every_claim_holds_for_the_results_that_the_paper_describes():
     assert set(verdicts().values()) == {Verdict.HOLDS}
 
 
@@ -74,30 +77,35 @@ def test_every_claim_holds_where_all_is_as_the_paper_says():
         ({"settled": 8_000}, "step from which all four always reach the goal"),
     ],
 )
-def test_a_claim_fails_where_the_opposite_is_measured(changes, failing):
+def test_a_claim_fails_if_the_opposite_is_measured(changes, failing):
     assert verdicts(**changes)[failing] == Verdict.FAILS
 
 
-def test_when_the_task_is_solved_is_undecided_while_a_seed_has_not_solved_it():
+def test_the_step_of_solving_the_task_is_undecided_if_a_seed_never_solves_it():
     path = {**PAPER["path"], cliff.QR_DQN: "none"}
     assert verdicts(path=path)["step from which all four always reach the goal"] == Verdict.UNDECIDED
 
 
-def test_a_path_is_settled_from_the_first_look_after_which_it_never_leaves():
-    table = dict(table_of(**PAPER))
+def test_a_path_is_settled_from_the_first_log_entry_after_which_it_never_changes():
+    table = dict(synthetic_table(**PAPER))
     path = table["path"].reshape(len(cliff.LABELS), SEEDS, -1)
     path[3, 0] = "safe"
     path[3, 1] = np.where(STEPS == 5_000, "risky", "safe")
     path[3, 2] = "risky"
-    settled = cliff.Results(table).settled(cliff.VARIANT_2, ["safe"])
+    settled = cliff.Results(table).settled_step(cliff.VARIANT_2, ["safe"])
     assert settled[:3].tolist() == [100, 5_100, 10_000]
+
+
+def settings_of(label, preset="paper"):
+    agent, given = cliff.agent_settings(label, preset, 4.0)
+    return resolve_settings(agent, "minatar", given)
 
 
 @pytest.mark.parametrize("preset", ["paper", "released"])
 @pytest.mark.parametrize("label", cliff.LABELS)
-def test_a_planned_run_has_the_experiments_settings_as_the_command_reads_them(label, preset):
-    run = cliff.planned(cliff.Config(preset=preset), label, 3)
-    wanted = cliff.resolve_settings(label, preset, 4.0)
+def test_the_command_reads_the_experiments_settings_from_a_planned_run(label, preset):
+    run = cliff.planned_run(cliff.Config(preset=preset), label, 3)
+    wanted = settings_of(label, preset)
     arguments = ["train", *run.arguments(), "--steps", str(run.steps)]
     seen = []
     with pytest.MonkeyPatch.context() as patch:
@@ -123,13 +131,15 @@ def test_agents_differ_in_action_selection_only():
     )
     assert (neutral.risk_aversion, one.risk_aversion, two.risk_aversion) == (0, 0.5, 0.5)
     assert (neutral.aleatoric, one.aleatoric, two.aleatoric) == ("unbiased", "biased", "unbiased")
-    assert neutral.learning_rate == cliff.resolve_settings(cliff.QR_DQN, "paper", 4.0).learning_rate
+    assert {replace(each, risk="mean", aleatoric="unbiased") for each in (one, two)} == {neutral}
+    assert {name: getattr(qrdqn, name) for name in cliff.LEARNING_SETTINGS} == cliff.LEARNING_SETTINGS
+    assert {name: getattr(neutral, name) for name in cliff.LEARNING_SETTINGS} == cliff.LEARNING_SETTINGS
 
 
 def projected_return(levels, quantiles=50):
-    """Mean and sd of the risky path in the limit of perfect training, where each backup keeps N quantiles.
+    """Mean and sd of the risky path after perfect training, if each Bellman update stores N quantiles.
 
-    Exact: from the last cell of the ledge backwards, quantiles of the mixture of falling and going on.
+    Exact: from the last cell of the ledge backwards, quantiles of the mixture of falling and continuing.
     """
     returns = np.full(quantiles, 9.0)
     for _ in range(3):
@@ -143,14 +153,14 @@ def projected_return(levels, quantiles=50):
 
 def test_the_papers_levels_bias_bootstrapped_returns_and_midpoints_do_not():
     """Why risk aversion is weak with the paper's levels: 5.10 - 2.44 / 2 = 3.88 is hardly less than 4."""
-    exact = windy_cliff_exact.exact_returns(cliff.RISKY)
+    exact = windy_cliff_exact.exact_returns(cliff.RISKY_POLICY)
     mean, sd = projected_return(np.arange(1, 51) / 51)
     assert (mean, sd) == pytest.approx((5.10, 2.44), abs=0.01)
     mean, sd = projected_return((np.arange(50) + 0.5) / 50)
     assert (mean, sd) == pytest.approx((exact.mean[0, 1, 0], exact.sd[0, 1, 0]), abs=0.05)
 
 
-def test_a_short_run_gives_a_table_and_a_figure(sweep):
+def test_a_short_experiment_gives_a_table_and_a_figure(sweep):
     outcome = cliff.run(cliff.Config(seeds=1, steps=650), sweep)
     table = outcome.tables["data"]
     assert len(table["step"]) == 4 * 6

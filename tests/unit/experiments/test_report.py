@@ -10,10 +10,10 @@ import pytest
 from matplotlib.figure import Figure
 
 from surefoot.claims import Verdict, above, claim
+from surefoot.errors import UserError
 from surefoot.experiments import report
 from surefoot.experiments.base import DirectExperiment, Outcome, Settings, judged
 from surefoot.sweeps.ledger import LEDGER
-from surefoot.errors import UserError
 
 SETTINGS = Settings(seeds=1, steps=1)
 OUTCOME = Outcome([], {"data": {"x": np.array([1.5, 2.0]), "kind": np.array(["a", "b,c"])}}, Figure())
