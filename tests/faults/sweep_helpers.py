@@ -1,7 +1,10 @@
-"""What the ledger of a sweep contains."""
+"""The ledger of a sweep, and waiting for what a sweep does."""
 
 import json
+import time
 from collections import Counter
+
+from tests.faults.helpers import finished
 
 from surefoot.sweeps.ledger import LEDGER
 
@@ -15,3 +18,12 @@ def ledger_lines(sweep_dir):
 def done_counts(sweep_dir):
     """How often each run was recorded as done."""
     return Counter(line["run"] for line in ledger_lines(sweep_dir) if line["event"] == "done")
+
+
+def wait_until(condition, process, seconds=120):
+    """Wait until a condition holds, which must be while the process still runs."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert process.poll() is None, finished(process)
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.faults.helpers import assert_same_run, command, finished, tiny_plan
-from tests.faults.sweep_helpers import done_counts, ledger_lines
+from tests.faults.sweep_helpers import done_counts, ledger_lines, wait_until
 
 from surefoot.model import model_class
 from surefoot.runs import directory
@@ -84,9 +84,12 @@ def test_every_run_is_done_once_when_workers_are_killed(tmp_path, amount, reache
 def test_every_run_is_done_once_when_the_sweep_is_killed(tmp_path, amount, reached, undisturbed):
     count, kills, random_times = amount(3, 20), amount(1, 3), random.Random(1)
     plan = tiny_plan(tmp_path, count)
-    for _ in range(kills):
+    for number in range(kills):
         process = start_sweep(plan, tmp_path / "disturbed")
-        time.sleep(random_times.uniform(1, 4 + count))
+        if number == 0:
+            wait_until(lambda: done_counts(tmp_path / "disturbed"), process)
+        else:
+            time.sleep(random_times.uniform(1, 4 + count))
         process.send_signal(signal.SIGKILL)
         process.communicate()
     code, out, err = finished(start_sweep(plan, tmp_path / "disturbed"), timeout=120 + 10 * count)
@@ -98,9 +101,7 @@ def test_every_run_is_done_once_when_the_sweep_is_killed(tmp_path, amount, reach
 def test_at_an_interruption_runs_save_and_the_same_command_continues(tmp_path):
     plan = tiny_plan(tmp_path, 2)
     process = start_sweep(plan, tmp_path / "sweep")
-    deadline = time.monotonic() + 60
-    while not list((tmp_path / "sweep").glob("runs/*/metrics.jsonl")) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_until(lambda: list((tmp_path / "sweep").glob("runs/*/metrics.jsonl")), process)
     workers = workers_of(process)
     os.killpg(process.pid, signal.SIGINT)  # A terminal sends Ctrl-C to the whole group.
     code, _, err = finished(process, timeout=30)

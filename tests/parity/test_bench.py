@@ -1,4 +1,4 @@
-"""The peers of the benchmark make steps, from full replays."""
+"""The agents of Stable-Baselines3 in the benchmark."""
 
 import pytest
 
@@ -6,12 +6,12 @@ from surefoot.bench import sb3
 
 
 @pytest.fixture(autouse=True)
-def peers():
+def installed_peers():
     for name in ("torch", "sb3_contrib", "minatar"):
         pytest.importorskip(name)
 
 
-def test_stable_baselines_agents_make_steps_on_minatar(monkeypatch):
+def test_sb3_agents_make_steps_on_minatar_with_full_replays(monkeypatch):
     filled = []
     fill = sb3._fill
     monkeypatch.setattr(sb3, "_fill", lambda buffer: (fill(buffer), filled.append(buffer)))
@@ -23,7 +23,7 @@ def test_stable_baselines_agents_make_steps_on_minatar(monkeypatch):
         assert buffer.observations[-1].any()
 
 
-def test_and_on_cartpole():
+def test_sb3_contrib_makes_steps_on_cartpole():
     contender = sb3.cartpole((64, 64), 32, 2_000)
     contender.make_steps(5)
     assert contender.name == "SB3-contrib QR-DQN"

@@ -1,4 +1,4 @@
-"""What XLA makes of the training program, compiled as users compile it."""
+"""The training program as XLA compiles it for users."""
 
 import re
 
@@ -14,16 +14,18 @@ from surefoot.training import compiled_driver
 @pytest.mark.parametrize("name", ["qrdqn", "uadqn"])
 def test_an_update_copies_no_weights(name, monkeypatch):
     programs = []
-    compile_with = compiled.jit_for_speed
+    jit_for_speed = compiled_driver.jit_for_speed
 
     def spy(function, **options):
-        programs.append(compile_with(function, **options))
+        programs.append(jit_for_speed(function, **options))
         return programs[-1]
 
-    monkeypatch.setattr(compiled, "jit_for_speed", spy)
-    environment, config = minatar.make(surefoot_agents.GAME), surefoot_agents.settings(name, replay_capacity=1_000)
-    made = compiled_driver.make(surefoot_agents.agent_of(name, config, environment), environment, config)
-    state = jax.eval_shape(made.init, jax.random.key(0))
+    monkeypatch.setattr(compiled_driver, "jit_for_speed", spy)
+    environment = minatar.make(surefoot_agents.GAME)
+    config = surefoot_agents.agent_settings(name, replay_capacity=1_000)
+    agent = surefoot_agents.make_agent(name, config, environment)
+    driver = compiled_driver.make(agent, environment, config)
+    state = jax.eval_shape(driver.init, jax.random.key(0))
     (program,) = programs
     text = program.lower(state, 10, True).compile().as_text()
     shapes = {leaf.shape for leaf in tree_leaves(state.train.learner.params) if leaf.ndim == 2}

@@ -1,4 +1,4 @@
-"""The paper's propositions, exactly: every pair of networks of a finite posterior is enumerated."""
+"""The paper's propositions, checked exactly by enumeration of all pairs of networks of a finite posterior."""
 
 from itertools import product
 
@@ -19,22 +19,22 @@ from surefoot.estimators import (
 )
 from surefoot.experiments.normal_posterior import NormalPosterior, correlated, posterior_after
 
-CLOSE = {"rtol": 1e-9, "atol": 1e-9}
+TOLERANCE = {"rtol": 1e-9, "atol": 1e-9}
 
 
-def posteriors(most=5):
-    """Equally likely networks, `[M, N]`, correlated in any way."""
-    shapes = st.tuples(st.integers(2, most), st.integers(2, 6))
+def posteriors(max_networks=5):
+    """Finite posteriors: equally likely networks, `[M, N]`, with any correlations."""
+    shapes = st.tuples(st.integers(2, max_networks), st.integers(2, 6))
     return shapes.flatmap(lambda shape: hnp.arrays(float, shape, elements=st.floats(-10, 10)))
 
 
 @given(posteriors())
-def test_variance_of_one_set_of_quantiles_is_biased_by_what_the_proof_says(posterior):
+def test_variance_of_one_set_of_quantiles_has_the_bias_of_the_proof(posterior):
     """Proposition 2.1: the bias is the mean posterior variance of y_i - mean_i(y_i)."""
     expectation = quantile_variance(posterior).mean()
     centred = posterior - posterior.mean(axis=-1, keepdims=True)
     bias = centred.var(axis=0).mean()
-    np.testing.assert_allclose(expectation, posterior_aleatoric_variance(posterior) + bias, **CLOSE)
+    np.testing.assert_allclose(expectation, posterior_aleatoric_variance(posterior) + bias, **TOLERANCE)
 
 
 def test_variance_of_one_set_of_quantiles_overestimates_when_the_posterior_is_wide():
@@ -46,35 +46,35 @@ def test_variance_of_one_set_of_quantiles_overestimates_when_the_posterior_is_wi
 def test_total_variance_is_epistemic_plus_aleatoric(posterior):
     """Proposition 2.2."""
     parts = posterior_epistemic_variance(posterior) + posterior_aleatoric_variance(posterior)
-    np.testing.assert_allclose(posterior_total_variance(posterior), parts, **CLOSE)
+    np.testing.assert_allclose(posterior_total_variance(posterior), parts, **TOLERANCE)
 
 
 @given(posteriors())
 def test_epistemic_estimator_is_unbiased(posterior):
     """Proposition 2.3, for any correlation of outputs."""
     estimates = [epistemic_variance(y_a, y_b) for y_a, y_b in product(posterior, posterior)]
-    np.testing.assert_allclose(np.mean(estimates), posterior_epistemic_variance(posterior), **CLOSE)
+    np.testing.assert_allclose(np.mean(estimates), posterior_epistemic_variance(posterior), **TOLERANCE)
 
 
 @given(posteriors())
 def test_aleatoric_estimator_is_unbiased(posterior):
     """Proposition 2.3, for any correlation of outputs."""
     estimates = [aleatoric_variance(y_a, y_b) for y_a, y_b in product(posterior, posterior)]
-    np.testing.assert_allclose(np.mean(estimates), posterior_aleatoric_variance(posterior), **CLOSE)
+    np.testing.assert_allclose(np.mean(estimates), posterior_aleatoric_variance(posterior), **TOLERANCE)
 
 
-@given(posteriors(most=3), st.integers(2, 4))
+@given(posteriors(max_networks=3), st.integers(2, 4))
 def test_decomposition_is_unbiased_for_any_number_of_draws(posterior, count):
     estimates = [decompose(np.stack(each)) for each in product(posterior, repeat=count)]
     epistemic, aleatoric, total = np.mean(estimates, axis=0)
-    np.testing.assert_allclose(epistemic, posterior_epistemic_variance(posterior), **CLOSE)
-    np.testing.assert_allclose(aleatoric, posterior_aleatoric_variance(posterior), **CLOSE)
-    np.testing.assert_allclose(total, posterior_total_variance(posterior), **CLOSE)
+    np.testing.assert_allclose(epistemic, posterior_epistemic_variance(posterior), **TOLERANCE)
+    np.testing.assert_allclose(aleatoric, posterior_aleatoric_variance(posterior), **TOLERANCE)
+    np.testing.assert_allclose(total, posterior_total_variance(posterior), **TOLERANCE)
 
 
 @pytest.fixture(scope="module")
 def posterior():
-    """Normal, with a mean and correlations of no special form."""
+    """A normal posterior with a random mean and random correlations."""
     rng = np.random.default_rng(1)
     factor = rng.normal(size=(7, 7)) / 2
     return NormalPosterior(rng.normal(size=7), factor @ factor.T)
@@ -116,9 +116,9 @@ def test_under_a_common_shift_only_the_epistemic_estimator_varies():
     assert posterior.aleatoric_estimator_variance() == pytest.approx(0, abs=1e-12)
 
 
-def test_without_data_all_uncertainty_is_epistemic_and_with_endless_data_aleatoric():
-    nothing, everything = posterior_after(0, 50), posterior_after(1e12, 50)
-    assert nothing.aleatoric_variance == 0
-    assert nothing.epistemic_variance == pytest.approx(1)
-    assert everything.epistemic_variance == pytest.approx(0, abs=1e-9)
-    assert everything.aleatoric_variance == pytest.approx(1)
+def test_without_data_all_uncertainty_is_epistemic_and_with_unlimited_data_aleatoric():
+    without_data, with_data = posterior_after(0, 50), posterior_after(1e12, 50)
+    assert without_data.aleatoric_variance == 0
+    assert without_data.epistemic_variance == pytest.approx(1)
+    assert with_data.epistemic_variance == pytest.approx(0, abs=1e-9)
+    assert with_data.aleatoric_variance == pytest.approx(1)

@@ -5,14 +5,13 @@ import secrets
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 import yaml
 from tests.faults.helpers import assert_same_run, finished, tiny_plan
-from tests.faults.sweep_helpers import done_counts
+from tests.faults.sweep_helpers import done_counts, wait_until
 
 from surefoot.runs import directory
 from surefoot.runs.log_files import read_metrics
@@ -58,10 +57,7 @@ def test_every_run_is_done_once_when_a_worker_is_lost_with_the_results_of_this_m
     nodes, (_, lost_node) = cluster
     plan = tiny_plan(tmp_path, RUNS)
     process = start_sweep(plan, tmp_path / "ray", "--engine", "ray", "--address", nodes.address)
-    deadline = time.monotonic() + 120
-    while not done_counts(tmp_path / "ray") and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert process.poll() is None, finished(process)
+    wait_until(lambda: done_counts(tmp_path / "ray"), process)
     assert 0 < sum(done_counts(tmp_path / "ray").values()) < RUNS
     nodes.remove_node(lost_node, allow_graceful=False)
     code, out, err = finished(process, timeout=240)
@@ -77,11 +73,7 @@ def test_every_run_is_done_once_when_a_worker_is_lost_with_the_results_of_this_m
 
 def wait_for_two_logs(sweep_dir, process):
     """Wait until each of two runs has logged an entry."""
-    deadline = time.monotonic() + 120
-    while len([run for run in sweep_dir.glob("runs/*") if read_metrics(run)]) < 2:
-        assert process.poll() is None, finished(process)
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until(lambda: len([run for run in sweep_dir.glob("runs/*") if read_metrics(run)]) == 2, process)
 
 
 def test_at_an_interruption_runs_on_a_cluster_save(tmp_path):

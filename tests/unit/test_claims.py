@@ -1,3 +1,5 @@
+"""Verdicts from intervals, and claims as JSON."""
+
 import json
 import math
 
@@ -30,17 +32,17 @@ def verdict(criterion, interval, measured=1.0):
         (recovers(1, 0.5), (1.01, 1.1), Verdict.FAILS),
     ],
 )
-def test_verdict_follows_from_the_interval(criterion, interval, expected):
+def test_the_verdict_follows_from_the_interval(criterion, interval, expected):
     assert verdict(criterion, interval) == expected
 
 
 @pytest.mark.parametrize("interval", [None, (math.nan, math.nan), (0.0, math.nan)])
 @pytest.mark.parametrize("criterion", [above(0), below(9), between(0, 9), recovers(1, 9)])
-def test_without_an_interval_nothing_is_decided(criterion, interval):
+def test_without_an_interval_a_claim_is_undecided(criterion, interval):
     assert verdict(criterion, interval) == Verdict.UNDECIDED
 
 
-def test_a_claim_becomes_strict_json():
+def test_a_claim_is_written_as_strict_json():
     found = claim("a", paper="b", measured=math.nan, interval=(0, math.inf), criterion=above(1))
     text = json.dumps(found.as_json(), allow_nan=False)
     assert json.loads(text) == {

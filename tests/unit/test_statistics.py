@@ -1,10 +1,12 @@
+"""Estimates over repetitions, compared with hand-computed cases."""
+
 import numpy as np
 import pytest
 
 from surefoot.statistics import fraction_estimate, jackknife_estimate, mean_estimate, ratio_estimate
 
 
-def test_interval_of_a_mean_is_students():
+def test_the_interval_of_a_mean_is_students():
     """1, 2, 3, 4: mean 2.5, standard error sqrt(5/12), t(0.975, 3) = 3.18245."""
     measured, interval = mean_estimate(np.array([1, 2, 3, 4]))
     assert measured == 2.5
@@ -12,12 +14,12 @@ def test_interval_of_a_mean_is_students():
     assert interval == pytest.approx((2.5 - reach, 2.5 + reach), rel=1e-4)
 
 
-def test_jackknife_of_a_mean_is_its_ordinary_interval():
+def test_the_jackknife_interval_of_a_mean_is_students():
     values = np.random.default_rng(0).normal(size=12)
     assert jackknife_estimate(np.mean, values).interval == pytest.approx(mean_estimate(values).interval)
 
 
-def test_jackknife_interval_of_a_variance_covers_it_about_as_often_as_it_says():
+def test_the_jackknife_interval_of_a_variance_covers_it_in_about_95_percent_of_cases():
     rng = np.random.default_rng(0)
     intervals = [
         jackknife_estimate(lambda v: v.var(ddof=1), rng.normal(size=40)).interval for _ in range(400)
@@ -39,7 +41,7 @@ def test_a_ratio_and_its_inverse_balance_each_other():
     assert ratio_estimate(values[:1]) == (0.5, None)
 
 
-def test_wilsons_interval_of_a_fraction_by_hand():
+def test_wilsons_interval_of_a_fraction_is_that_computed_by_hand():
     """7 of 10: centre (p + z^2/2n) / (1 + z^2/n)."""
     measured, (low, high) = fraction_estimate(np.arange(10) < 7)
     z2 = 1.959964**2

@@ -1,4 +1,4 @@
-"""Scores of many runs: hand-computed cases."""
+"""Statistics of the scores of many runs, compared with hand-computed cases."""
 
 import numpy as np
 import pytest
@@ -37,8 +37,8 @@ def test_probability_of_improvement_counts_pairs_task_by_task():
     assert probability_of_improvement(ours, ours) == pytest.approx(0.5)
 
 
-def test_a_bootstrap_draws_within_each_task_only():
-    # The tasks differ by a hundred, their runs hardly: drawn across tasks, the mean would vary by tens.
+def test_a_bootstrap_resamples_within_each_task_only():
+    # Tasks differ by a hundred, their runs hardly: resampled across tasks, the mean would vary by tens.
     strata = [np.array([0.0, 0.1, 0.2]), np.array([100.0, 100.1, 100.2])]
     found = bootstrap_estimate(lambda s: float(np.mean(np.concatenate(s))), strata)
     assert found.measured == pytest.approx(50.1)
@@ -46,7 +46,7 @@ def test_a_bootstrap_draws_within_each_task_only():
     assert found.interval[1] <= 50.2
 
 
-def test_a_bootstrap_interval_covers_the_mean_as_often_as_it_says(monkeypatch):
+def test_a_bootstrap_interval_covers_the_mean_in_about_95_percent_of_cases(monkeypatch):
     monkeypatch.setattr(statistics, "RESAMPLES", 500)
     rng, covered, trials = np.random.default_rng(0), 0, 300
     for trial in range(trials):
@@ -57,7 +57,7 @@ def test_a_bootstrap_interval_covers_the_mean_as_often_as_it_says(monkeypatch):
     assert abs(covered / trials - 0.95) < 4 * error + 0.01  # Percentiles of 60 values are a little narrow.
 
 
-def test_a_bootstrap_is_the_same_for_the_same_seed_and_needs_two_runs():
+def test_a_bootstrap_is_repeatable_by_its_seed_and_needs_two_runs():
     strata = [np.arange(5.0), np.arange(3.0)]
     assert bootstrap_estimate(interquartile_mean_over, strata, seed=3) == bootstrap_estimate(
         interquartile_mean_over, strata, seed=3
@@ -65,14 +65,14 @@ def test_a_bootstrap_is_the_same_for_the_same_seed_and_needs_two_runs():
     assert bootstrap_estimate(interquartile_mean_over, [np.arange(5.0), np.array([1.0])]).interval is None
 
 
-def test_a_score_that_is_missing_is_not_trimmed_away():
+def test_a_statistic_of_a_missing_score_is_missing():
     strata = [np.arange(8.0), np.array([1.0, 2.0, np.nan, 4.0])]
     value, interval = bootstrap_estimate(interquartile_mean_over, strata)
     assert np.isnan(value)
     assert interval is None
 
 
-def test_windows_end_with_their_step_and_are_empty_where_nothing_happened():
+def test_windows_include_their_last_step_and_are_nan_without_values():
     steps, values = np.array([1, 10, 11, 30, 31]), np.array([1.0, 3.0, 5.0, 7.0, 99.0])
     found = window_means(steps, values, np.array([10, 20, 30]))
     np.testing.assert_allclose(found, [2, 5, 7])

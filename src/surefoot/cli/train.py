@@ -113,9 +113,9 @@ def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
     """The command, with the settings of the agent that the arguments name and its preset's values."""
     if any(arg.split("=")[0] == "--resume" for arg in args):
         return _resume_command
-    settings = _default_settings(args)
+    defaults = _default_settings(args)
 
-    def command(what: Any, settings: Any) -> Callable[[], int]:
+    def command(what: Any, settings: Any = defaults) -> Callable[[], int]:
         """Train an agent in an environment.
 
         Args:
@@ -125,8 +125,7 @@ def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
         return lambda: train(what, settings)
 
     command.__annotations__["what"] = Annotated[Train, tyro.conf.arg(name="")]
-    command.__annotations__["settings"] = Annotated[type(settings), tyro.conf.arg(name="")]
-    command.__defaults__ = (settings,)
+    command.__annotations__["settings"] = Annotated[type(defaults), tyro.conf.arg(name="")]
     return command
 
 

@@ -23,6 +23,8 @@ class LocalWorker:
         code = self._process.poll()
         if code is not None:
             self._reservation.close()
+            if self._process.stdin is not None:
+                self._process.stdin.close()
         return code
 
     def stop(self) -> None:

@@ -19,7 +19,7 @@ from surefoot.text import error_line
 
 RUNS, LOGS, LOCK = "runs", "logs", "sweep.lock"
 IDENTIFYING_KEYS = ("env", "agent", "seed", "preset", "network", "optimiser", "normalise")
-"""Keys of a run's configuration that, with the agent's settings, tell the run from others."""
+"""Keys of a run's configuration that, with the agent's settings, distinguish it from other runs."""
 MAX_RESTARTS = 20
 """How often one call of `run_sweep` restarts a run that was killed."""
 SIGNAL_EXIT_BASE = 128
@@ -111,7 +111,7 @@ class _Sweep:
         return (run_directory(self._sweep_dir, run) / directory.CONFIG).exists()
 
     def _begun_with(self, run: PlannedRun) -> Mapping[str, Any] | None:
-        """The settings in a run's configuration that tell it from other runs; None if it has not begun."""
+        """The settings in a run's configuration that distinguish it from others; None if it has not begun."""
         if not self._has_begun(run):
             return None
         config = directory.read_config(run_directory(self._sweep_dir, run))

@@ -1,4 +1,4 @@
-"""Whether two runs have the same settings, whatever names and defaults their versions of Surefoot had."""
+"""Whether two runs have equal settings, whatever their versions of Surefoot called them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""The benchmark's own arithmetic: what is counted, who is compared with whom. No time is tested."""
+"""The benchmark: counts of operations, turns and ratios. No time is tested."""
 
 import jax.numpy as jnp
 import pytest
@@ -9,29 +9,29 @@ from surefoot.bench.timing import Contender, Speed
 from surefoot.errors import UserError
 from surefoot.types import Transition
 
-PRODUCTS_OF_A_PICTURE = 64 * 36 * 16 + 1024 * 128 + 128 * 300
-"""Multiplications of the paper's network: 64 places of a convolution, a dense layer, 6 x 50 outputs."""
-BACK_TO_LAYERS = 1024 * 128 + 128 * 300
-"""Those of the gradients that reach the inputs of the last two layers; the first has none to pass on."""
+FORWARD_PRODUCTS = 64 * 36 * 16 + 1024 * 128 + 128 * 300
+"""Multiplications of the paper's network: 64 positions of a convolution, a dense layer, 6 x 50 outputs."""
+INPUT_GRADIENT_PRODUCTS = 1024 * 128 + 128 * 300
+"""Multiplications of the gradients of the inputs of the last two layers; the first layer needs none."""
 
 
-def test_products_of_a_step_are_those_counted_by_hand():
-    forward, batch = PRODUCTS_OF_A_PICTURE, 32
-    update = 2 * forward + BACK_TO_LAYERS  # Weights' gradients take as many products as the values.
+def test_multiplications_of_a_step_are_those_counted_by_hand():
+    forward, batch = FORWARD_PRODUCTS, 32
+    update = 2 * forward + INPUT_GRADIENT_PRODUCTS  # Gradients of the weights take as many as the outputs.
     assert hardware_bound.work_of("qrdqn").multiply_adds == batch * (forward + update) + forward
     assert hardware_bound.work_of("uadqn").multiply_adds == batch * (forward + 3 * update) + 3 * forward
 
 
-def test_adam_moves_seven_numbers_per_weight_and_eight_where_there_is_an_anchor():
+def test_adam_moves_seven_numbers_per_weight_and_eight_if_it_has_an_anchor():
     weights = 36 * 16 + 16 + 1024 * 128 + 128 + 128 * 300 + 300
     assert hardware_bound.work_of("qrdqn").adam_bytes == 4 * 7 * weights
     assert hardware_bound.work_of("uadqn").adam_bytes == 4 * (3 * 7 + 2) * weights
 
 
-def test_the_bound_is_products_and_memory_one_after_the_other():
+def test_the_bound_is_the_time_of_products_plus_that_of_memory():
     speeds = {name: Speed(name, 10.0, [10.0]) for name in (hardware_bound.PRODUCTS, hardware_bound.MEMORY)}
     flops, memory = hardware_bound.rates(speeds)
-    assert flops == 10 * 2 * hardware_bound.SIDE**3
+    assert flops == 10 * 2 * hardware_bound.MATRIX_SIDE**3
     work = hardware_bound.Work(multiply_adds=int(flops), adam_bytes=int(memory))
     assert work.seconds(speeds) == pytest.approx(3)
 
@@ -39,38 +39,39 @@ def test_the_bound_is_products_and_memory_one_after_the_other():
 def test_contenders_take_turns_and_ratios_are_medians_of_rounds():
     turns = []
     contenders = [Contender(name, lambda _, name=name: turns.append(name)) for name in "ab"]
-    found = timing.alternate(contenders, seconds=1e-9, rounds=3)
+    found = timing.measure_in_turns(contenders, seconds=1e-9, rounds=3)
     assert turns[4:] == ["a", "b"] * 3
     assert [len(speed.rounds) for speed in found] == [3, 3]
-    assert Speed("a", 2, [2, 4, 9]).against(Speed("b", 1, [1, 1, 3])) == 3
+    assert Speed("a", 2, [2, 4, 9]).ratio_to(Speed("b", 1, [1, 1, 3])) == 3
 
 
-def test_a_replay_is_filled_with_sparse_pictures():
-    picture, number = jnp.zeros((10, 10, 4), bool), jnp.zeros(())
-    example = Transition(picture, number.astype(jnp.int32), number, number.astype(bool), picture)
-    replay = surefoot_agents.filled(replays.init(64, example))
+def test_a_replay_is_filled_with_sparse_images():
+    image, number = jnp.zeros((10, 10, 4), bool), jnp.zeros(())
+    example = Transition(image, number.astype(jnp.int32), number, number.astype(bool), image)
+    replay = surefoot_agents.fill_replay(replays.init(64, example))
     assert int(replay.size) == 64
-    for pictures in (replay.storage.obs, replay.storage.next_obs):
-        assert 0.08 < float(jnp.mean(pictures.astype(float))) < 0.12
+    for images in (replay.storage.obs, replay.storage.next_obs):
+        assert 0.08 < float(jnp.mean(images.astype(float))) < 0.12
 
 
-def test_what_is_no_checkout_is_refused(tmp_path):
-    with pytest.raises(
-        UserError, match=r"--released-code: got .*, accepted: a checkout of github.com/Indust"
-    ):
+def test_a_directory_without_the_released_code_is_refused(tmp_path):
+    with pytest.raises(UserError, match=r"^released_code: got .*, accepted: a checkout of github.com/Indust"):
         paper_release.contenders(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("args", "says"),
+    ("args", "message"),
     [
         (["--rounds", "0"], "--rounds: got 0, accepted: whole numbers from 1"),
-        (["--seconds", "0"], "--seconds: got 0.0, accepted: numbers above 0"),
+        (["--seconds", "inf"], "--seconds: got inf, accepted: finite numbers above 0"),
+        (["--json", "no/such/file.json"], "--json: got no/such/file.json, accepted: a file in a directory"),
+        (["--released-code", "no/such"], "--released-code: got no/such, accepted: a checkout of"),
+        (["--seconds", "0"], "--seconds: got 0.0, accepted: finite numbers above 0"),
         (["--only", "nonsense"], "nonsense"),
     ],
 )
-def test_mistakes_are_one_line(run, args, says):
+def test_a_mistake_is_one_line_and_exit_code_2(run, args, message):
     code, _, err = run("bench", *args)
     assert code == 2
-    assert says in err
+    assert message in err
     assert "Traceback" not in err

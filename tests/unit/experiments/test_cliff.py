@@ -116,20 +116,15 @@ def test_the_command_reads_the_experiments_settings_from_a_planned_run(label, pr
     assert (what.seed, what.steps, what.network, what.eval_every) == (3, 10_000, "mlp:100,100", 0)
 
 
-def test_presets_differ_where_the_paper_and_its_code_do():
-    paper, released = (
-        cliff.resolve_settings(cliff.VARIANT_2, preset, 4.0) for preset in ("paper", "released")
-    )
+def test_presets_differ_where_the_paper_and_its_released_code_do():
+    paper, released = (settings_of(cliff.VARIANT_2, preset) for preset in ("paper", "released"))
     assert (paper.levels, paper.aleatoric, paper.prior_scale) == ("paper", "unbiased", "weights")
     assert (released.levels, released.aleatoric, released.prior_scale) == ("midpoints", "released", "all")
 
 
 def test_agents_differ_in_action_selection_only():
-    neutral, one, two = (
-        cliff.resolve_settings(label, "paper", 4.0)
-        for label in (cliff.NEUTRAL, cliff.VARIANT_1, cliff.VARIANT_2)
-    )
-    assert (neutral.risk_aversion, one.risk_aversion, two.risk_aversion) == (0, 0.5, 0.5)
+    qrdqn, neutral, one, two = (settings_of(label) for label in cliff.LABELS)
+    assert (neutral.risk, one.risk, two.risk) == ("mean", "mean-sd:0.5", "mean-sd:0.5")
     assert (neutral.aleatoric, one.aleatoric, two.aleatoric) == ("unbiased", "biased", "unbiased")
     assert {replace(each, risk="mean", aleatoric="unbiased") for each in (one, two)} == {neutral}
     assert {name: getattr(qrdqn, name) for name in cliff.LEARNING_SETTINGS} == cliff.LEARNING_SETTINGS

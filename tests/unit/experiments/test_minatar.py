@@ -28,15 +28,12 @@ def test_the_defaults_are_those_of_the_paper():
 
 
 def test_more_seeds_and_steps_extend_a_plan():
-    small, large = Config(seeds=1, steps=1_000), Config(seeds=2, steps=2_000)
-    first, second = (
-        {
-            run.name: run.settings
-            for run in (minatar.planned_run(each, key) for key in minatar.curve_keys(each))
-        }
-        for each in (small, large)
-    )
-    assert first.items() <= second.items()
+    def plan(config):
+        runs = [minatar.planned_run(config, key) for key in minatar.curve_keys(config)]
+        return {run.name: run.settings for run in runs}
+
+    small, large = plan(Config(seeds=1, steps=1_000)), plan(Config(seeds=2, steps=2_000))
+    assert small.items() <= large.items()
 
 
 def test_more_games_extend_a_plan():

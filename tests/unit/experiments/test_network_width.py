@@ -1,4 +1,4 @@
-"""The width experiment: its prior, its measures on made-up outputs, its claims on made-up tables."""
+"""The width experiment: its prior, its measures on synthetic outputs, its claims on synthetic tables."""
 
 import jax
 import numpy as np
@@ -18,8 +18,8 @@ def members(rng, correlation, spread):
     return spread * (np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * rng.normal(size=shape))
 
 
-def table_of(correlations):
-    """A table with these correlations by width, beside independent ensembles of unit spread."""
+def synthetic_table(correlations):
+    """A table of networks with these correlations by width, and of independent ensembles of unit spread."""
     rng = np.random.default_rng(0)
     return widths.stack_tables(
         [
@@ -35,7 +35,7 @@ def test_points_are_those_of_the_appendix():
     assert widths.POINTS_Y[0] == pytest.approx(-0.8 * np.sin(-4.0))
 
 
-def test_prior_scales_are_those_that_the_weights_were_drawn_with():
+def test_prior_scales_are_the_standard_deviations_of_the_initial_weights():
     network = mlp(1, (2000,), (50,), layer=normal(4.0), output_bias=False)(jax.random.key(0))
     scales = widths.prior_scales(network)
     assert jax.tree.structure(scales) == jax.tree.structure(network)
@@ -45,8 +45,8 @@ def test_prior_scales_are_those_that_the_weights_were_drawn_with():
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.3, 0.9])
-def test_correlation_and_spread_are_recovered_from_outputs_made_with_them(correlation):
-    by_width = widths.compare(table_of({10: correlation}))
+def test_correlation_and_spread_are_recovered_from_synthetic_outputs(correlation):
+    by_width = widths.compare(synthetic_table({10: correlation}))
     low, high = by_width["correlation_low"][0], by_width["correlation_high"][0]
     assert low <= correlation <= high
     assert high - low < 0.5
@@ -54,19 +54,19 @@ def test_correlation_and_spread_are_recovered_from_outputs_made_with_them(correl
 
 
 def test_claims_hold_for_correlated_narrow_and_independent_wide_networks():
-    by_width = widths.compare(table_of({10: 0.6, 100: 0.0}))
+    by_width = widths.compare(synthetic_table({10: 0.6, 100: 0.0}))
     assert [each.verdict for each in widths.claims(by_width)] == [Verdict.HOLDS] * 4
 
 
-def test_claims_fail_the_other_way_round():
-    by_width = widths.compare(table_of({10: 0.0, 100: 0.9}))
+def test_claims_fail_for_independent_narrow_and_correlated_wide_networks():
+    by_width = widths.compare(synthetic_table({10: 0.0, 100: 0.9}))
     assert [each.verdict for each in widths.claims(by_width)] == [Verdict.FAILS] * 4
 
 
-def test_a_short_run_gives_tables_and_a_figure_and_counts_its_progress():
-    done = []
-    outcome = widths.run(widths.Config(seeds=3, steps=20, widths=(10, 100)), done.append)
-    assert sum(done) == pytest.approx(1)
+def test_a_short_experiment_gives_tables_and_a_figure_and_reports_progress():
+    progress = []
+    outcome = widths.run(widths.Config(seeds=3, steps=20, widths=(10, 100)), progress.append)
+    assert sum(progress) == pytest.approx(1)
     table = outcome.tables["data"]
     assert len(table["x"]) == 2 * 2 * 3 * len(widths.GRID)
     assert set(table["kind"]) == {"network", "ensemble"}
@@ -81,7 +81,7 @@ def test_one_seed_decides_nothing():
     assert {each.verdict for each in outcome.claims} == {Verdict.UNDECIDED}
 
 
-def test_training_passes_through_the_points():
+def test_trained_networks_pass_through_the_points():
     config = widths.Config(seeds=1, steps=600, widths=(10, 100))
     predictions = widths.train(config, 100, 1, widths.MEMBERS, lambda _: None)[0, 0]  # [grid, output]
     found = [np.interp(x, widths.GRID, predictions.mean(axis=-1)) for x in widths.POINTS_X]
@@ -91,8 +91,8 @@ def test_training_passes_through_the_points():
 
 
 def test_no_network_shares_weights_with_one_of_another_seed_kind_or_width(monkeypatch):
-    begun = []
-    make = widths.anchored.make
+    first_weights = []
+    make = widths.anchored.anchored_posterior
 
     def spy(network, draws, **options):
         assert options["initial"] is not None
@@ -100,27 +100,27 @@ def test_no_network_shares_weights_with_one_of_another_seed_kind_or_width(monkey
 
         def init(key):
             found = posterior.init(key)
-            begun.extend(np.asarray(each.layers[0].weight)[0, 0] for each in found.params)
-            begun.extend(np.asarray(each.network.layers[0].weight)[0, 0] for each in found.prior)
+            first_weights.extend(np.asarray(each.layers[0].weight)[0, 0] for each in found.params)
+            first_weights.extend(np.asarray(each.network.layers[0].weight)[0, 0] for each in found.prior)
             return found
 
         return posterior._replace(init=init)
 
-    monkeypatch.setattr(widths.anchored, "make", spy)
+    monkeypatch.setattr(widths.anchored, "anchored_posterior", spy)
     config = widths.Config(seeds=2, steps=1)
     for width in (10, 100):
         widths.train(config, width, 1, 3, lambda _: None)
         widths.train(config, width, 3, 1, lambda _: None)
-    assert len(begun) == 2 * 2 * 2 * (1 + 3)
-    assert len(set(begun)) == len(begun)
+    assert len(first_weights) == 2 * 2 * 2 * (1 + 3)
+    assert len(set(first_weights)) == len(first_weights)
 
 
-def test_seeds_give_different_predictions():
+def test_two_seeds_give_different_predictions():
     first, second = widths.train(widths.Config(seeds=2, steps=3), 10, 1, 4, lambda _: None)
     assert not np.allclose(first, second)
 
 
-def test_a_strong_anchor_holds_networks_back_from_the_points(monkeypatch):
+def test_a_strong_anchor_keeps_networks_from_fitting_the_points(monkeypatch):
     config = widths.Config(seeds=1, steps=400)
 
     def misfit():

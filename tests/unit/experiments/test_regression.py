@@ -10,11 +10,11 @@ from surefoot.experiments.regression import make_fit
 
 
 def noisy_distance(params, data, key):
-    """A plain gradient step of size 1 lands on the data plus a draw of its own."""
+    """A gradient step of size 1 moves to the data plus noise of that step's key."""
     return jnp.sum((params["x"] - data - jax.random.normal(key, (2,))) ** 2) / 2
 
 
-def test_every_step_has_a_key_of_its_own_and_the_data_it_was_given():
+def test_every_step_has_its_own_key():
     fit = make_fit(noisy_distance, optax.sgd(1.0))
     key, data = jax.random.key(0), jnp.array([10.0, 20.0])
     for steps in (1, 7, 25):
@@ -23,9 +23,9 @@ def test_every_step_has_a_key_of_its_own_and_the_data_it_was_given():
         np.testing.assert_allclose(found, data + last, rtol=1e-5)
 
 
-def test_progress_adds_up_to_one_however_few_the_steps():
+def test_progress_adds_up_to_one_for_any_number_of_steps():
     fit = make_fit(noisy_distance, optax.sgd(0.1))
     for steps in (1, 3, 100):
-        done = []
-        fit({"x": jnp.zeros(2)}, jnp.zeros(2), jax.random.key(0), steps, done.append)
-        assert sum(done) == pytest.approx(1)
+        progress = []
+        fit({"x": jnp.zeros(2)}, jnp.zeros(2), jax.random.key(0), steps, progress.append)
+        assert sum(progress) == pytest.approx(1)

@@ -1,4 +1,4 @@
-"""Figure 1's experiment: its data, its measures on made-up networks, its claims on made-up tables."""
+"""Figure 1: the experiment's data, its measures on synthetic networks, its claims on synthetic tables."""
 
 import jax
 import numpy as np
@@ -6,6 +6,7 @@ import pytest
 
 from surefoot import estimators
 from surefoot.claims import Verdict
+from surefoot.errors import UserError
 from surefoot.experiments import toy
 
 
@@ -20,7 +21,7 @@ def test_data_are_two_clusters_around_a_cosine():
     assert noise.std() == pytest.approx(1 / 3, rel=0.03)
 
 
-def test_an_odd_number_of_points_is_kept():
+def test_there_may_be_an_odd_number_of_points():
     assert toy.make_data(jax.random.key(0), 7)[1].shape == (7,)
 
 
@@ -28,8 +29,8 @@ def table_of(draws_by_seed):
     return toy.stack_tables([toy.measure(seed, draws) for seed, draws in enumerate(draws_by_seed)])
 
 
-def networks(rng, epistemic_far, aleatoric):
-    """Four networks as the paper hopes for: sure at the data, unsure far away, noise everywhere."""
+def synthetic_draws(rng, epistemic_far, aleatoric):
+    """Quantiles of four networks with low epistemic sd at the data, another one far away, and equal noise."""
     sd = np.where(toy.AT_DATA, 0.05, epistemic_far)[None, :, None]
     quantiles = aleatoric * np.linspace(-1.7, 1.7, toy.QUANTILES)
     return quantiles + sd * rng.normal(size=(toy.DRAWS, len(toy.GRID), toy.QUANTILES))
@@ -46,41 +47,40 @@ def test_regions_lie_at_and_far_from_the_clusters():
     assert not np.any(toy.AT_DATA & toy.FAR_FROM_DATA)
 
 
-def test_every_claim_holds_for_networks_as_the_paper_hopes():
+def test_every_claim_holds_for_the_networks_that_the_paper_describes():
     rng = np.random.default_rng(0)
-    table = table_of([networks(rng, 1.0, 1 / 3) for _ in range(5)])
+    table = table_of([synthetic_draws(rng, 1.0, 1 / 3) for _ in range(5)])
     assert verdicts(table) == [Verdict.HOLDS] * 5
 
 
-def test_claims_fail_for_networks_that_are_sure_everywhere_and_see_too_much_noise():
+def test_claims_fail_for_networks_with_little_epistemic_and_too_much_aleatoric_variance():
     rng = np.random.default_rng(0)
-    table = table_of([networks(rng, 0.05, 1.0) for _ in range(5)])
+    table = table_of([synthetic_draws(rng, 0.05, 1.0) for _ in range(5)])
     assert verdicts(table)[:2] == [Verdict.FAILS, Verdict.FAILS]
 
 
-def test_conflation_claims_tell_a_biased_estimator_from_an_unbiased_one():
-    """Put the variance of one network where the covariance belongs, and the claim about it fails."""
+def test_the_claim_on_the_covariance_fails_for_the_variance_of_one_network():
     rng = np.random.default_rng(0)
-    table = dict(table_of([networks(rng, 1.0, 1 / 3) for _ in range(5)]))
+    table = dict(table_of([synthetic_draws(rng, 1.0, 1 / 3) for _ in range(5)]))
     table["aleatoric_variance"] = table["quantile_variance"]
     assert verdicts(table)[3] == Verdict.FAILS
 
 
-def test_one_seed_decides_nothing_but_the_identity():
-    table = table_of([networks(np.random.default_rng(0), 1.0, 1 / 3)])
+def test_one_seed_decides_only_the_identity_of_variances():
+    table = table_of([synthetic_draws(np.random.default_rng(0), 1.0, 1 / 3)])
     assert verdicts(table) == [Verdict.UNDECIDED] * 4 + [Verdict.HOLDS]
 
 
-def test_a_total_that_is_not_the_sum_is_noticed():
-    table = dict(table_of([networks(np.random.default_rng(0), 1.0, 1 / 3)]))
+def test_a_claim_fails_if_the_total_variance_is_not_the_sum():
+    table = dict(table_of([synthetic_draws(np.random.default_rng(0), 1.0, 1 / 3)]))
     table["total_variance"] = table["total_variance"] * 1.001
     assert verdicts(table)[4] == Verdict.FAILS
 
 
-def test_a_short_run_gives_tables_and_a_figure_and_counts_its_progress():
-    done = []
-    outcome = toy.run(toy.Config(seeds=2, steps=30, points=20, batch=8), done.append)
-    assert sum(done) == pytest.approx(1)
+def test_a_short_experiment_gives_tables_and_a_figure_and_reports_progress():
+    progress = []
+    outcome = toy.run(toy.Config(seeds=2, steps=30, points=20, batch=8), progress.append)
+    assert sum(progress) == pytest.approx(1)
     table = outcome.tables["data"]
     assert len(table["x"]) == 2 * len(toy.GRID)
     assert len(outcome.tables["points"]["x"]) == 2 * 20
@@ -89,12 +89,12 @@ def test_a_short_run_gives_tables_and_a_figure_and_counts_its_progress():
     assert not np.allclose(first, second)
     left, right = outcome.figure.axes
     assert "2 seeds, 95 % CI" in right.get_title(loc="left")
+    assert left.get_title(loc="left") == "Both uncertainties from two networks, one seed (± 1 sd)"
     labels = left.get_legend_handles_labels()[1]
     assert labels == ["data", "mean", "± aleatoric", "± epistemic", "± total"]
 
 
-def test_training_fits_the_noise_of_a_simple_data_set():
-    """A few hundred steps find the level of the data: the mean moves towards the cosine."""
+def test_training_moves_the_mean_towards_the_cosine():
     short = toy.run(toy.Config(seeds=1, steps=1), lambda _: None).tables["data"]
     longer = toy.run(toy.Config(seeds=1, steps=400), lambda _: None).tables["data"]
     truth = np.cos(2 * np.pi * toy.GRID)
@@ -102,22 +102,22 @@ def test_training_fits_the_noise_of_a_simple_data_set():
     assert error[1] < 0.5 * error[0]
 
 
-def test_measures_are_the_two_network_estimates():
-    draws = networks(np.random.default_rng(0), 1.0, 1 / 3)
+def test_measures_are_the_estimates_from_two_networks():
+    draws = synthetic_draws(np.random.default_rng(0), 1.0, 1 / 3)
     table = toy.measure(0, draws)
     np.testing.assert_allclose(table["aleatoric_variance"], estimators.aleatoric_variance(draws[0], draws[1]))
     np.testing.assert_allclose(table["mean"], draws[:2].mean(axis=(0, 2)))
 
 
-def test_networks_are_those_of_the_figure():
-    network = toy.NETWORK(jax.random.key(0))
+def test_networks_are_those_of_the_paper():
+    network = toy.networks(gain=toy.PRIOR_GAIN)(jax.random.key(0))
     assert [layer.weight.shape for layer in network.layers] == [(200, 1), (200, 200), (50, 200)]
     hidden = np.asarray(network.layers[1].weight)
     np.testing.assert_allclose(hidden @ hidden.T, 49 * np.eye(200), atol=1e-3)
     assert network.activation is jax.numpy.tanh
 
 
-def test_a_strong_anchor_keeps_networks_where_they_began():
+def test_a_strong_anchor_keeps_networks_at_their_initial_weights():
     def moved(weight):
         tables = [
             toy.run(toy.Config(seeds=1, steps=steps, anchor_weight=weight), lambda _: None).tables["data"]
@@ -129,7 +129,7 @@ def test_a_strong_anchor_keeps_networks_where_they_began():
 
 
 def test_the_figure_draws_each_uncertainty_from_its_own_column():
-    table = table_of([networks(np.random.default_rng(seed), 1.0, 1 / 3) for seed in range(2)])
+    table = table_of([synthetic_draws(np.random.default_rng(seed), 1.0, 1 / 3) for seed in range(2)])
     points = {"seed": np.array([0, 1]), "x": np.zeros(2), "y": np.zeros(2)}
     left, right = toy.figure.draw(table, points).axes
     first = table["seed"] == 0
@@ -143,3 +143,55 @@ def test_the_figure_draws_each_uncertainty_from_its_own_column():
         np.testing.assert_allclose(line.get_ydata(), expected)
     for line, column in zip(right.lines, ("quantile_variance", "aleatoric_variance"), strict=False):
         np.testing.assert_allclose(line.get_ydata(), table[column].reshape(2, -1).mean(axis=0))
+
+
+@pytest.fixture
+def small_networks(monkeypatch):
+    monkeypatch.setattr(toy, "HIDDEN_WIDTHS", (32, 32))
+
+
+@pytest.mark.usefixtures("small_networks")
+def test_mc_dropout_has_more_epistemic_variance_far_from_the_data_than_at_it():
+    config = toy.Config(posterior="mc-dropout", seeds=2, steps=200, learning_rate=1e-3)
+    outcome = toy.run(config, lambda _: None)
+    variance = outcome.tables["data"]["epistemic_variance"].reshape(2, -1)
+    assert np.all(variance > 0)
+    far, near = (variance[:, region].mean(axis=1) for region in (toy.FAR_FROM_DATA, toy.AT_DATA))
+    assert np.all(far > 1.3 * near)
+    title = outcome.figure.axes[0].get_title(loc="left")
+    assert title == "Both uncertainties from two draws of mc-dropout, one seed (± 1 sd)"
+
+
+@pytest.mark.usefixtures("small_networks")
+def test_a_posterior_may_be_imported_by_its_path():
+    names = ("mc-dropout", "surefoot.posteriors.mc_dropout:KIND")
+    one, other = (
+        toy.run(toy.Config(posterior=name, seeds=1, steps=2), lambda _: None).tables["data"] for name in names
+    )
+    np.testing.assert_array_equal(one["epistemic_variance"], other["epistemic_variance"])
+
+
+def test_networks_of_other_posteriors_have_the_gain_and_dropout_of_their_settings():
+    kind = toy.POSTERIORS.resolve("mc-dropout")
+    network = toy.make_posterior(toy.Config(posterior="mc-dropout")).init(jax.random.key(0)).params
+    hidden = np.asarray(network.layers[1].weight)
+    np.testing.assert_allclose(hidden @ hidden.T, kind.config().dropout_gain ** 2 * np.eye(200), atol=1e-3)
+    assert network.dropout.rate == kind.config().dropout_rate
+    assert network.activation is jax.numpy.tanh
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"posterior": "dropout"},
+            "posterior: got dropout, accepted: anchored, mc-dropout, or package.module",
+        ),
+        ({"posterior": "math:pi"}, "posterior: got math:pi, which is a float, accepted: PosteriorKind"),
+        ({"points": 1}, "points: got 1, accepted: numbers from 2"),
+        ({"anchor_weight": 0}, "anchor_weight: got 0, accepted: numbers above 0"),
+    ],
+)
+def test_unknown_posteriors_and_numbers_out_of_bounds_are_refused(settings, message):
+    with pytest.raises(UserError, match=message):
+        toy.Config(**settings)

@@ -1,4 +1,4 @@
-"""Figure 3's picture: every mean stands in the middle of its window."""
+"""Figure 3: lines, intervals and ranges of its panels."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ RETURNS = np.array([[np.nan, 2.0, 3.0, 4.0], [np.nan, 3.0, 4.0, 5.0], [np.nan, 4
 
 
 def table_of(returns):
-    """Seeds of one agent on one game, four windows of 50 steps; in the first, no episode ended."""
+    """A table of one agent on one game, with four windows of 50 steps; in the first, no episode ended."""
     return {
         "game": np.full(returns.size, "breakout"),
         "agent": np.full(returns.size, "uadqn"),
@@ -24,7 +24,8 @@ def table():
     return table_of(RETURNS)
 
 
-def published(game):
+def published_table(game):
+    """A published curve of one seed on a game."""
     return {
         "game": np.full(3, game),
         "agent": np.full(3, "uadqn"),
@@ -37,21 +38,21 @@ def lines(figure):
     return {line.get_linestyle(): line.get_xydata().tolist() for line in figure.axes[0].lines}
 
 
-def test_means_stand_in_the_middle_of_their_windows(table):
-    found = lines(minatar.draw(table, published("breakout"), "paper"))
+def test_means_are_drawn_in_the_middle_of_their_windows(table):
+    found = lines(minatar.draw(table, published_table("breakout"), "paper"))
     assert found["-"] == [[75, 3], [125, 4], [175, 5]]
-    assert found["--"] == [[50, 1], [150, 2]]  # What was published goes on, our steps do not.
+    assert found["--"] == [[50, 1], [150, 2]]  # The published curve is cut where the steps of the table end.
 
 
-def test_a_game_of_which_nothing_was_published_has_no_dashes(table):
-    figure = minatar.draw(table, published("freeway"), "paper")
+def test_a_game_without_a_published_curve_has_no_dashed_line(table):
+    figure = minatar.draw(table, published_table("freeway"), "paper")
     assert set(lines(figure)) == {"-"}
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["UA-DQN"]
 
 
-def test_three_seeds_have_an_interval_and_two_are_shown_as_they_are():
-    nothing = published("freeway")
-    two, three = (minatar.draw(table_of(RETURNS[:seeds]), nothing, "paper") for seeds in (2, 3))
+def test_three_seeds_have_an_interval_and_two_have_thin_lines():
+    other_game = published_table("freeway")
+    two, three = (minatar.draw(table_of(RETURNS[:seeds]), other_game, "paper") for seeds in (2, 3))
     assert [line.get_ydata().tolist() for line in two.axes[0].lines] == [
         [2.5, 3.5, 4.5],
         [2, 3, 4],
@@ -63,8 +64,8 @@ def test_three_seeds_have_an_interval_and_two_are_shown_as_they_are():
     assert "mean of 3 seeds, 95 % CI" in three.get_suptitle()
 
 
-def test_the_lines_fill_the_panel_however_wide_their_interval(table):
-    wild = table_of(RETURNS * [[1], [1], [100]])
-    for each, highest in ((table, 5), (wild, (4 + 5 + 600) / 3)):
-        axes = minatar.draw(each, published("freeway"), "paper").axes[0]
+def test_the_range_of_a_panel_follows_its_lines_not_their_intervals(table):
+    with_outlier = table_of(RETURNS * [[1], [1], [100]])
+    for each, highest in ((table, 5), (with_outlier, (4 + 5 + 600) / 3)):
+        axes = minatar.draw(each, published_table("freeway"), "paper").axes[0]
         assert axes.get_ylim() == pytest.approx((0, 1.15 * highest))
