@@ -3,7 +3,7 @@
 import io
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from types import FrameType
 from typing import Any
@@ -15,7 +15,7 @@ import surefoot
 from surefoot.cli.compilation_cache import enable_compilation_cache
 from surefoot.cli.exit_codes import INTERRUPTED, MISUSE, OK
 from surefoot.cli.messages import errors_as_one_line, flags_of, with_flag
-from surefoot.errors import UserError
+from surefoot.errors import UserError, did_you_mean
 from surefoot.system.memory import limit_malloc_arenas
 
 DESCRIPTION = (
@@ -61,18 +61,19 @@ def run(args: list[str]) -> int:
 
 
 COMMANDS = {
-    "train": "Train an agent in an environment, or go on with a run that was stopped (--resume RUN).",
+    "train": "Train an agent in an environment, or resume a run that was stopped (--resume RUN).",
     "evaluate": "Play episodes with a trained agent.",
     "runs": "List runs.",
-    "sweep": "Train many runs: a plan.",
+    "sweep": "Train the many runs of a plan.",
     "reproduce": "Repeat an experiment of the paper and check its claims.",
-    "bench": "Measure speed, ours beside that of other libraries.",
+    "bench": "Measure speed, compared with other libraries.",
 }
 """Each is a module here with a `commands(args)`; only the one that is named is imported, to start fast."""
 
 
 def _parse(args: Sequence[str]) -> Callable[[], int]:
     """The work that the arguments name, ready to run."""
+    _require_name("command", args[:1], COMMANDS)
     app, flags = tyro.extras.SubcommandApp(), list[str]()
     for name, summary in COMMANDS.items():
         found: Any = _not_named
@@ -81,6 +82,7 @@ def _parse(args: Sequence[str]) -> Callable[[], int]:
             args = getattr(module, "prepared", list)(args)
             found = module.commands(args)
         if isinstance(found, dict):
+            _require_name(name, args[1:2], found)
             nested = tyro.extras.SubcommandApp()
             for each, (command, nested_summary) in found.items():
                 nested.command(name=each, help=nested_summary)(command)
@@ -97,6 +99,14 @@ def _parse(args: Sequence[str]) -> Callable[[], int]:
             description=DESCRIPTION,
             config=(tyro.conf.FlagCreatePairsOff,),
         )
+
+
+def _require_name(command: str, given: Sequence[str], known: Iterable[str]) -> None:
+    """Refuse a name that is not among the known ones; a flag such as --help is none."""
+    names = list(known)
+    if not given or (given[0] not in names and not given[0].startswith("-")):
+        name = given[0] if given else "nothing"
+        raise UserError(f"{command}: got {name}, accepted: {', '.join(names)}{did_you_mean(name, names)}")
 
 
 def _not_named() -> Callable[[], int]:

@@ -62,7 +62,8 @@ def _explained(event: Any, known_flags: Sequence[str]) -> str | None:
             tokens = " ".join(event.tokens)
             return f"{tokens}: not an argument of {event.prog}{did_you_mean(first, known_flags)}"
         case events.InstantiationFailure() if event.argument is not None:
-            return f"{_name(event.argument)}: {event.message}"
+            accepted = event.argument.lowered.metavar
+            return f"{_name(event.argument)}: {event.message}, accepted: {accepted}"
         case events.InstantiationFailure():
             return str(event.message)
         case _:

@@ -58,6 +58,8 @@ class Config(ExperimentConfig):
     """Factor of the epistemic variance in Thompson sampling (beta). Only the released code has it."""
 
 
+NETWORK = "mlp:100,100"
+
 LEARNING_SETTINGS: dict[str, Any] = {
     "discount": 1.0,
     "learning_rate": 2e-3,
@@ -97,7 +99,7 @@ def planned_run(config: Config, label: str, seed: int) -> PlannedRun:
     run = {
         "env": "surefoot/WindyCliff-v0",
         "agent": agent,
-        "network": "mlp:100,100",
+        "network": NETWORK,
         "seed": seed,
         "eval_every": 0,
         "log_every": PROBE_EVERY,

@@ -155,7 +155,31 @@ def test_the_papers_levels_bias_bootstrapped_returns_and_midpoints_do_not():
     assert (mean, sd) == pytest.approx((exact.mean[0, 1, 0], exact.sd[0, 1, 0]), abs=0.05)
 
 
-def test_a_short_experiment_gives_a_table_and_a_figure(sweep):
+@pytest.fixture
+def sweep_of_two(sweep, monkeypatch):
+    """Trains one small run of each agent, which stands for all of its variants."""
+    monkeypatch.setattr(cliff, "NETWORK", "mlp:8")
+    small = {"batch_size": 4, "replay_capacity": 700, "quantiles": 5}
+    monkeypatch.setattr(cliff, "LEARNING_SETTINGS", {**cliff.LEARNING_SETTINGS, **small})
+
+    def run(plan):
+        by_agent = {each.settings["agent"]: each for each in plan}
+        paths = sweep(list(by_agent.values()))
+        return {each.name: paths[by_agent[each.settings["agent"]].name] for each in plan}
+
+    return run
+
+
+def test_a_short_experiment_gives_a_table_and_a_figure(sweep_of_two):
+    check_short_experiment(sweep_of_two)
+
+
+@pytest.mark.slow
+def test_a_short_experiment_with_all_agents_gives_a_table_and_a_figure(sweep):
+    check_short_experiment(sweep)
+
+
+def check_short_experiment(sweep):
     outcome = cliff.run(cliff.Config(seeds=1, steps=650), sweep)
     table = outcome.tables["data"]
     assert len(table["step"]) == 4 * 6

@@ -133,7 +133,9 @@ def test_the_claim_on_non_greedy_actions_fails_if_there_are_too_many():
     assert found["freeway: non-greedy actions of uadqn at the end"] == Verdict.FAILS
 
 
-def test_two_equal_agents_are_seldom_told_apart_with_the_fewest_seeds_that_decide():
+def test_two_equal_agents_are_seldom_told_apart_with_the_fewest_seeds_that_decide(monkeypatch):
+    monkeypatch.setattr(statistics, "RESAMPLES", 100)
+
     def fraction_told_apart(seeds, trials=150):
         rng = np.random.default_rng(0)
         pairs = [([rng.normal(size=seeds)], [rng.normal(size=seeds)]) for _ in range(trials)]
