@@ -24,6 +24,7 @@ test-ray: .venv/installed-ray
 
 soak: .venv/installed-dev
 	SUREFOOT_SOAK=1 $(BIN)/python -m pytest -m "slow or not slow" --numprocesses auto --dist worksteal tests/faults
+	$(BIN)/python -m pytest -m slow --numprocesses auto --dist worksteal --ignore tests/faults --ignore tests/parity --ignore tests/ray
 
 bench: .venv/installed-bench
 	$(BIN)/surefoot bench --json bench.json $(ARGS)

@@ -17,7 +17,8 @@ from surefoot.types import Beliefs
 _CLASSES = {cls.__name__: cls for cls in MODELS.values()}
 """`DQN`, `QRDQN` and so on: one class for each entry of the registry of agents."""
 
-__all__ = ["Beliefs", "Model", "UserError", "__version__", "envs", "estimators", "load", "resume", *_CLASSES]
+__all__ = ["Beliefs", "Model", "UserError", "__version__", "envs", "estimators", "load", "resume"]
+__all__ += list(_CLASSES)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

@@ -13,8 +13,8 @@ import numpy as np
 from gymnasium.spaces import Discrete
 from jaxtyping import Array, Float, PyTree, Shaped
 
+from surefoot.errors import UserError, require
 from surefoot.networks import heads, minatar_cnn, minatar_heads, mlp, orthogonal
-from surefoot.errors import UserError
 from surefoot.registry import import_object, is_import_path
 from surefoot.text import error_line
 from surefoot.types import MakeNetwork, Network, ObservationSpace, RandomKey
@@ -193,8 +193,7 @@ ACCEPTED = "mlp:WIDTHS (such as mlp:64,64), minatar (for images), package.module
 
 def _imported(path: str) -> CustomNetwork:
     found = import_object("network", path, ACCEPTED)
-    if not callable(found):
-        raise UserError(f"network: got {path}, which is no function, accepted: {ACCEPTED}")
+    require("network", f"{path}, which is no function", callable(found), ACCEPTED)
     return found
 
 

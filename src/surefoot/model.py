@@ -194,9 +194,7 @@ class Model(ModelInference):
         if env is not None:
             # A run goes on with the driver that it began with.
             self._use(resolve_env(env, driver=self.spec.driver))
-        elif self._env is None:
-            self._env = self._named_env()
-        assert self._env is not None
+        self._env = self._env or self._named_env()
         self._live_run.enter(self._env)
 
     def _use(self, env: EnvHandle) -> None:
@@ -285,9 +283,7 @@ class Model(ModelInference):
                 return model
             model._enter(env)
             run.rewind(model._live_run)
-            model._train(
-                stack, run.schedule, run.home, eval_env, callbacks, loggers, progress=progress
-            )
+            model._train(stack, run.schedule, run.home, eval_env, callbacks, loggers, progress=progress)
         return model
 
     @classmethod

@@ -27,14 +27,12 @@ from surefoot.types import Beliefs
 class ModelInference:
     """The part of a model that answers: it needs parameters, but no training."""
 
-    def _set_up(
-        self, spec: ModelSpec, network: Any, optimiser: Any, env: EnvHandle | None
-    ) -> None:
+    def _set_up(self, spec: ModelSpec, network: Any, optimiser: Any, env: EnvHandle | None) -> None:
         self.spec = spec
         self.settings = spec.settings
         self.observation_space, self.action_space = spec.observation_space, spec.action_space
         self._agent = agent_of(spec, network, optimiser)
-        self._env = env
+        self._env: EnvHandle | None = env
         self._live_run = LiveRun(self._agent, spec)
         self._predictor = Predictor(self._agent, self.observation_space, self.action_space, spec.seed)
 

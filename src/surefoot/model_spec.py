@@ -15,7 +15,7 @@ from surefoot.agents.observation_normalisation import normalise
 from surefoot.agents.presets import preset_for, resolve_settings
 from surefoot.architectures import CustomNetwork, architecture_for, default_network, image_shape
 from surefoot.errors import UserError, require, require_whole_number
-from surefoot.optimisers import ADAM, OptimiserLike
+from surefoot.optimisers import ADAM
 from surefoot.program_cache import cached_program
 from surefoot.settings import coerce
 from surefoot.text import error_line, single_line

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Int, PyTree
 
-from surefoot.errors import UserError
+from surefoot.errors import UserError, require
 from surefoot.registry import import_object, is_import_path
 
 MEAN_DECAY, SQUARE_DECAY = 0.9, 0.999
@@ -34,11 +34,9 @@ def resolve_optimiser(
         if not is_import_path(optimiser):
             raise UserError(f"optimiser: got {optimiser}, accepted: {ACCEPTED}")
         found = import_object("optimiser", optimiser, ACCEPTED)
-    if callable(found) and not _is_transformation(found):
-        found = found(learning_rate)
-    if not _is_transformation(found):
-        raise UserError(f"optimiser: got {type(found).__name__}, accepted: {ACCEPTED}")
-    return _promoting(found)
+    made: Any = found if _is_transformation(found) or not callable(found) else found(learning_rate)
+    require("optimiser", type(made).__name__, _is_transformation(made), ACCEPTED)
+    return _promoting(made)
 
 
 def _is_transformation(thing: Any) -> bool:

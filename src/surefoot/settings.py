@@ -7,7 +7,7 @@ A part of an agent that is chosen by name (its posterior, its explorer) has a se
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, make_dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -97,7 +97,7 @@ def complete(config: type[Settings], values: Mapping[str, Any]) -> type[Settings
     return _merged(config, parts)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _merged(config: type[Settings], parts: tuple[type[Settings], ...]) -> type[Settings]:
     """One class for equal parts, so that equal settings are equal objects."""
     new = tuple(part for part in dict.fromkeys(parts) if not issubclass(config, part))
@@ -122,6 +122,6 @@ def require_known(owner: str, names: Mapping[str, Any], config: type[Settings]) 
             raise UserError(f"{name}: no setting of {owner}, accepted: {accepted}{did_you_mean(name, known)}")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _hints(config: type[Settings]) -> dict[str, Any]:
     return get_type_hints(config)

@@ -77,18 +77,18 @@ def interquartile_mean_over(strata: Strata) -> float:
     return interquartile_mean(np.concatenate(strata))
 
 
-def probability_of_improvement(ours: Strata, theirs: Strata) -> float:
-    """Probability that one of our runs beats one of theirs on a task, as a mean over tasks; a tie is half.
+def probability_of_improvement(one: Strata, other: Strata) -> float:
+    """Probability that a run of one agent beats a run of another, as a mean over tasks; a tie is half.
 
     NaN if a score is NaN: a run without a score neither wins nor loses.
     """
-    if np.isnan(np.concatenate([*ours, *theirs])).any():
+    if np.isnan(np.concatenate([*one, *other])).any():
         return float("nan")
-    chances = [
-        np.mean((one[:, None] > other) + (one[:, None] == other) / 2)
-        for one, other in zip(ours, theirs, strict=True)
+    by_task = [
+        np.mean((scores[:, None] > others) + (scores[:, None] == others) / 2)
+        for scores, others in zip(one, other, strict=True)
     ]
-    return float(np.mean(chances))
+    return float(np.mean(by_task))
 
 
 def bootstrap_estimate(

@@ -4,9 +4,8 @@ import json
 import time
 from collections import Counter
 
-from tests.faults.helpers import finished
-
 from surefoot.sweeps.ledger import LEDGER
+from tests.faults.helpers import finished
 
 
 def ledger_lines(sweep_dir):

@@ -52,7 +52,9 @@ class Rich(gymnasium.Env):
     ],
     ids=["rate compiled", "rate hosted", "rewards", "rewards later"],
 )
-def test_divergence_stops_within_a_chunk_and_the_last_good_checkpoint_stays(tmp_path, reached, name, env, settings):
+def test_divergence_stops_within_a_chunk_and_the_last_good_checkpoint_stays(
+    tmp_path, reached, name, env, settings
+):
     given = env if isinstance(env, str) else env()
     model = MODELS[name](given, seed=3, **{**QUICK, "replay_capacity": 500, **settings})
     with pytest.raises(DivergenceError, match=r"became NaN or infinite at step \d+") as error:
@@ -98,7 +100,9 @@ def test_a_replay_that_does_not_fit_is_refused_before_it_is_made(monkeypatch):
         model.learn(10, progress=False)
     assert "that are available" in str(e.value)
     monkeypatch.setattr(memory, "available_bytes", lambda: 5_000)
-    with pytest.raises(UserError, match=r"takes 5,824 bytes of memory, accepted: a capacity that fits into the 5,000"):
+    with pytest.raises(
+        UserError, match=r"takes 5,824 bytes of memory, accepted: a capacity that fits into the 5,000"
+    ):
         surefoot.DQN(CLIFF, **QUICK).learn(10, progress=False)
 
 
@@ -118,7 +122,12 @@ def test_a_long_run_compiles_nothing_new_and_needs_no_more_memory(tmp_path, amou
     """In a process of its own, so that what other tests leave behind is not counted."""
     updates = amount(40_000, 1_000_000) if env == CLIFF else amount(8_000, 200_000)
     arguments = [env, "10000" if env == CLIFF else "5000", str(updates), str(tmp_path / "run")]
-    done = subprocess.run([sys.executable, "-m", "tests.faults.long_run", *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.faults.long_run", *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     found = json.loads(done.stdout)
     assert found["compiled"] == 0
     growth = found["grown_bytes"] / 2**20 / (updates / 100_000)

@@ -3,15 +3,12 @@
 import random
 import shutil
 import signal
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from surefoot.runs import directory
 from surefoot.runs.log_files import read_metrics
-
 from tests.faults.helpers import CLIFF, FLAGS, assert_same_run, command, finished
 
 STEPS, INTERVAL = 600, 25

@@ -23,5 +23,7 @@ def test_a_checkpoint_of_an_older_version_still_loads_with_the_same_beliefs(vers
         assert steps == wanted["steps"]
         assert model.learn(25, progress=False).num_timesteps == steps + 25
     reached(
-        "old format", f"{len(expected)} checkpoints of {version}", "load, give the same beliefs, go on learning"
+        "old format",
+        f"{len(expected)} checkpoints of {version}",
+        "load, give the same beliefs, go on learning",
     )

@@ -2,16 +2,13 @@
 
 import json
 import signal
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
 import surefoot
 from surefoot.runs import checkpoint, directory
 from surefoot.runs.log_files import read_metrics
-
 from tests.faults.helpers import CLIFF, FLAGS, command, finished
 
 LONG = [

@@ -2,18 +2,15 @@
 
 import os
 import signal
-import sys
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import surefoot
+from surefoot.errors import UserError
 from surefoot.model import MODELS
 from surefoot.runs import directory, training_loop
-from surefoot.errors import UserError
-
 from tests.faults.helpers import CLIFF, PLAN, QUICK, assert_same_run
 
 

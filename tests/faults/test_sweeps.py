@@ -10,13 +10,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.faults.helpers import assert_same_run, command, finished, tiny_plan
-from tests.faults.sweep_helpers import done_counts, ledger_lines, wait_until
 
 from surefoot.model import model_class
 from surefoot.runs import directory
 from surefoot.runs.log_files import read_metrics
 from surefoot.sweeps.plan import read_plan
+from tests.faults.helpers import assert_same_run, command, finished, tiny_plan
+from tests.faults.sweep_helpers import done_counts, ledger_lines, wait_until
 
 
 def start_sweep(plan, sweep_dir):

@@ -1,4 +1,4 @@
-"""Writes the golden files: `python tests/golden/make_golden.py DIRECTORY`.
+"""Writes the golden files: `python -m tests.golden.make_golden DIRECTORY`.
 
 They were written by the revision before the modules were renamed. Make them again only for a change that
 stands under Numerics in the CHANGELOG, and say so in the commit.
@@ -10,9 +10,7 @@ from pathlib import Path
 import jax
 
 jax.config.update("jax_enable_x64", True)
-sys.path.insert(0, str(Path(__file__).parent))
-
-from seeded_runs import RUNS, seeded_run
+from tests.golden.seeded_runs import RUNS, seeded_run  # noqa: E402 (after the precision is set)
 
 if __name__ == "__main__":
     for name in RUNS:

@@ -1,7 +1,7 @@
 """Every agent in the registry on one tiny MDP with known answers.
 
-An episode begins in one of several states with one-hot observations, and each state tests one thing. The third
-action is never tried.
+An episode begins in one of several states with one-hot observations, and each state tests one thing. The
+third action is never tried.
 """
 
 import jax

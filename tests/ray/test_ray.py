@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.faults.helpers import assert_same_run, finished, tiny_plan
-from tests.faults.sweep_helpers import done_counts, wait_until
 
 from surefoot.runs import directory
 from surefoot.runs.log_files import read_metrics
 from surefoot.sweeps.ray_engine import CLUSTER_VARIABLE
+from tests.faults.helpers import assert_same_run, finished, tiny_plan
+from tests.faults.sweep_helpers import done_counts, wait_until
 
 RUNS = 8
 TOKEN = secrets.token_hex(32)  # One for all tests: Ray reads it only once in a process.

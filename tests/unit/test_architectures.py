@@ -10,8 +10,8 @@ from gymnasium.spaces import Box, Discrete
 from surefoot.agents import AGENTS
 from surefoot.architectures import architecture_for, default_network, encoding_of, image_shape
 from surefoot.envs import windy_cliff
-from surefoot.training import compiled_driver
 from surefoot.errors import UserError
+from surefoot.training import compiled_driver
 
 KEY = jax.random.key(0)
 VECTOR = Box(-1, 1, (3,))

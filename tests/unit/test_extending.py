@@ -36,7 +36,7 @@ def package(tmp_path_factory):
 
 
 @pytest.fixture
-def here(package, tmp_path, monkeypatch):
+def here(package, tmp_path, monkeypatch):  # noqa: ARG001 (it must be there)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -76,7 +76,8 @@ def test_the_command_trains_resumes_and_evaluates_with_it(run, here, env, flags,
     assert "step_000000100" in out
 
 
-def test_help_shows_the_settings_of_a_part_of_ones_own(run, here):
+@pytest.mark.usefixtures("here")
+def test_help_shows_the_settings_of_a_part_of_ones_own(run):
     _, out, _ = run("train", "--explorer", "my_package.ucb:KIND", "--help")
     assert "--confidence" in out
     assert "Epistemic standard deviations added" in " ".join(out.replace("│", " ").split())
@@ -105,7 +106,9 @@ def test_cvar_of_a_uniform_return_is_half_its_level():
     quantiles = (jnp.arange(1, 101, dtype=float) - 0.5) / 100  # Of a return that is uniform from 0 to 1.
     beliefs = Beliefs(mean=jnp.array([0.5]), quantiles=quantiles[None])
     for alpha in (0.1, 0.25, 1.0):
-        np.testing.assert_allclose(parse_risk(f"my_package.cvar:KIND:{alpha}")(beliefs), [alpha / 2], rtol=1e-3)
+        np.testing.assert_allclose(
+            parse_risk(f"my_package.cvar:KIND:{alpha}")(beliefs), [alpha / 2], rtol=1e-3
+        )
 
 
 def test_a_sweep_runs_an_agent_of_ones_own(run, here):

@@ -30,11 +30,11 @@ def test_tasks_may_have_different_numbers_of_runs():
 
 def test_probability_of_improvement_counts_pairs_task_by_task():
     # Task 1: of the pairs (1,0) (1,2) (3,0) (3,2) three are won. Task 2: one tie, one loss.
-    ours = [np.array([1.0, 3.0]), np.array([5.0])]
-    theirs = [np.array([0.0, 2.0]), np.array([5.0, 6.0])]
-    assert probability_of_improvement(ours, theirs) == pytest.approx((3 / 4 + 1 / 4) / 2)
-    assert probability_of_improvement(theirs, ours) == pytest.approx(1 - (3 / 4 + 1 / 4) / 2)
-    assert probability_of_improvement(ours, ours) == pytest.approx(0.5)
+    one = [np.array([1.0, 3.0]), np.array([5.0])]
+    other = [np.array([0.0, 2.0]), np.array([5.0, 6.0])]
+    assert probability_of_improvement(one, other) == pytest.approx((3 / 4 + 1 / 4) / 2)
+    assert probability_of_improvement(other, one) == pytest.approx(1 - (3 / 4 + 1 / 4) / 2)
+    assert probability_of_improvement(one, one) == pytest.approx(0.5)
 
 
 def test_a_bootstrap_resamples_within_each_task_only():

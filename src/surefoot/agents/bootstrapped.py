@@ -26,9 +26,7 @@ class Config(epsilon_greedy.Config, AgentConfig):
     """Number of heads."""
 
 
-def make(
-    config: Config, architecture: Architecture, actions: int, optimiser: Any = None
-) -> Agent:
+def make(config: Config, architecture: Architecture, actions: int, optimiser: Any = None) -> Agent:
     """Bootstrapped DQN for this many actions."""
     network = architecture.heads(config.heads, (actions,), gain=config.gain)
 

@@ -20,9 +20,7 @@ class Config(epsilon_greedy.Config, AgentConfig):
     """DQN's settings."""
 
 
-def make(
-    config: Config, architecture: Architecture, actions: int, optimiser: Any = None
-) -> Agent:
+def make(config: Config, architecture: Architecture, actions: int, optimiser: Any = None) -> Agent:
     """DQN for this many actions."""
     network = architecture.network((actions,), gain=config.gain)
 

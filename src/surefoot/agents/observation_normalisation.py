@@ -16,7 +16,8 @@ SMALLEST_VARIANCE = 1e-8
 class Moments(NamedTuple):
     """Running moments of all observations so far, feature by feature."""
 
-    count: Int[Array, ""]
+    observations: Int[Array, ""]
+    """How many there were."""
     mean: Float[Array, "*obs"]
     squares: Float[Array, "*obs"]
     """Sum of squared distances from the mean."""
@@ -32,15 +33,15 @@ class Normalised(NamedTuple):
 def include(moments: Moments, obs: Array) -> Moments:
     """Moments with one more observation (Welford)."""
     # Counted in whole numbers: as a float of 32 bits the count would stop growing at 2^24.
-    count = moments.count + 1
+    observations = moments.observations + 1
     distance = obs.astype(moments.mean.dtype) - moments.mean
-    mean = moments.mean + distance / count.astype(distance.dtype)
-    return Moments(count, mean, moments.squares + distance * (obs.astype(mean.dtype) - mean))
+    mean = moments.mean + distance / observations.astype(distance.dtype)
+    return Moments(observations, mean, moments.squares + distance * (obs.astype(mean.dtype) - mean))
 
 
 def scale(moments: Moments, obs: Array) -> Array:
     """An observation, or a batch of them, in standard deviations from the mean."""
-    variance = moments.squares / jnp.maximum(moments.count, 1).astype(moments.squares.dtype)
+    variance = moments.squares / jnp.maximum(moments.observations, 1).astype(moments.squares.dtype)
     mean, sd = (
         jnp.broadcast_to(each, obs.shape)
         for each in (moments.mean, jnp.sqrt(jnp.maximum(variance, SMALLEST_VARIANCE)))

@@ -38,9 +38,7 @@ RELEASED = {"levels": "midpoints", "gain": 3.0}
 """Settings of the released code where it differs from the paper."""
 
 
-def make(
-    config: Config, architecture: Architecture, actions: int, optimiser: Any = None
-) -> Agent:
+def make(config: Config, architecture: Architecture, actions: int, optimiser: Any = None) -> Agent:
     """QR-DQN for this many actions."""
     network = architecture.network((actions, config.quantiles), gain=config.gain)
     levels = LEVELS[config.levels](config.quantiles)

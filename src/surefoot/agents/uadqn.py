@@ -35,7 +35,7 @@ class Config(QuantileConfig, AgentConfig):
     auxiliary_networks: int = bounded(2, at_least=2)
     """Networks sampled from the posterior (K)."""
     aleatoric: Literal["unbiased", "biased", "released"] = "unbiased"
-    """Aleatoric estimator: eq. 7; the value network's quantiles (variant 1); eq. 7 centred over all actions."""
+    """Aleatoric estimator: eq. 7; the value network's quantiles (variant 1); eq. 7 centred over actions."""
 
 
 RELEASED = {"levels": "midpoints", "aleatoric": "released", "prior_scale": "all"}
@@ -81,9 +81,7 @@ def released(value: Values, samples: Samples) -> Float[Array, "A"]:
 ALEATORIC = {"unbiased": unbiased, "biased": biased, "released": released}
 
 
-def make(
-    config: Any, architecture: Architecture, actions: int, optimiser: Any = None
-) -> Agent:
+def make(config: Any, architecture: Architecture, actions: int, optimiser: Any = None) -> Agent:
     """UA-DQN for this many actions; `config` has the settings of its posterior and explorer, too."""
     shape = (actions, config.quantiles)
     network = architecture.network(shape, gain=config.gain)

@@ -15,6 +15,7 @@ from rich.table import Table
 from surefoot.claims import Claim, Verdict
 from surefoot.cli.exit_codes import CLAIM_NOT_MET, OK
 from surefoot.cli.sweep import EngineName, make_engine, require_no_failures, run_with_display
+from surefoot.cli.train import import_from_working_directory
 from surefoot.experiments import EXPERIMENTS, report
 from surefoot.experiments.base import (
     Advance,
@@ -38,6 +39,7 @@ TABLE_WIDTH = 100
 def commands(args: Sequence[str]) -> dict[str, tuple[Callable[..., Callable[[], int]], str]]:
     """A command for each experiment, and its title as the summary."""
     del args
+    import_from_working_directory()
     return {each.name: (_command_for(each), each.title) for each in EXPERIMENTS.values()}
 
 

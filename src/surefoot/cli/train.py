@@ -52,10 +52,10 @@ class Train:
     risk_aversion: Annotated[float | None, tyro.conf.arg(metavar="LAMBDA")] = None
     """Aleatoric standard deviations taken off an action's mean; short for --risk mean-sd:LAMBDA."""
     driver: Literal["auto", "compiled", "hosted"] = "auto"
-    """Whether the environment is compiled with the agent (environments in JAX) or stepped through Gymnasium."""
+    """compiled with the agent (environments in JAX), or hosted: stepped through Gymnasium."""
     eval_every: Annotated[int | Literal["auto"], tyro.conf.arg(metavar="INT|auto")] = AUTO
-    """Steps between evaluations without exploring; the best model is saved. auto: as often as it costs about a
-    tenth of the time, and at the end. 0: never."""
+    """Steps between evaluations without exploring; the best model is saved. auto: as often as it costs about
+    a tenth of the time, and at the end. 0: never."""
     eval_episodes: int = 10
     """Episodes per evaluation."""
     log_every: int = 1_000
@@ -163,7 +163,9 @@ def _default_settings(args: Sequence[str]) -> AgentConfig:
         peek, _ = tyro.cli(_Peek, args=known, return_unknown_args=True, prog="surefoot train")
     _set_up_process(peek.core, attached=peek.attached)
     if peek.risk is not None and peek.risk_aversion is not None:
-        raise UserError(f"--risk: got {peek.risk} and --risk-aversion {peek.risk_aversion}, accepted: one of them")
+        raise UserError(
+            f"--risk: got {peek.risk} and --risk-aversion {peek.risk_aversion}, accepted: one of them"
+        )
     parts = {"posterior": peek.posterior, "explorer": peek.explorer}
     given = {name: value for name, value in parts.items() if value is not None}
     if peek.preset is not None or peek.env is None:

@@ -257,8 +257,8 @@ def claims(curves: Mapping[CurveKey, Table], scores: Mapping[CurveKey, float]) -
     ]
 
 
-def _iqm_difference(ours: Strata, theirs: Strata) -> float:
-    return interquartile_mean_over(ours) - interquartile_mean_over(theirs)
+def _iqm_difference(one: Strata, other: Strata) -> float:
+    return interquartile_mean_over(one) - interquartile_mean_over(other)
 
 
 def _best_mean(scores: Sequence[NDArray[Any]]) -> float:

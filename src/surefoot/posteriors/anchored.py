@@ -16,7 +16,17 @@ from jaxtyping import Array, Float, PyTree
 
 from surefoot.losses import anchor_penalty, anchor_weight
 from surefoot.settings import Settings, bounded
-from surefoot.types import Draws, MakeNetwork, Network, NetworkFactory, Posterior, PosteriorKind, RandomKey, RandomKeys, Scalar
+from surefoot.types import (
+    Draws,
+    MakeNetwork,
+    Network,
+    NetworkFactory,
+    Posterior,
+    PosteriorKind,
+    RandomKey,
+    RandomKeys,
+    Scalar,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +36,7 @@ class Config(Settings):
     prior_gain: float = bounded(3.0, above=0)
     """Gain of the orthogonal anchors of the auxiliary networks."""
     prior_scale: Literal["weights", "all"] = "weights"
-    """What the prior's scale is the spread of: the weights, or the zero biases too, as in the released code."""
+    """The arrays whose spread is the prior's scale: weights, or also the zero biases, as in the released code."""
     noise_scale: float = bounded(1.0, above=0)
     """Scale of the noise in the data."""
 

@@ -71,7 +71,7 @@ MEAN = NamedRiskMeasure("mean")
 """Neutral to risk."""
 
 
-def parse_risk(text: str) -> NamedRiskMeasure:
+def parse_risk(text: Any) -> NamedRiskMeasure:
     """The risk measure that a text such as `mean`, `mean-sd:0.5` or `package.module:name:0.1` names."""
     if not isinstance(text, str):
         raise UserError(f"risk: got {text!r}, accepted: {_accepted()}")
@@ -88,9 +88,7 @@ def parse_risk(text: str) -> NamedRiskMeasure:
     return MEAN if (name, numbers) == ("mean-sd", (0.0,)) else NamedRiskMeasure(name, numbers)
 
 
-def risk_from(
-    risk: str | NamedRiskMeasure | None, risk_aversion: float | None
-) -> NamedRiskMeasure | None:
+def risk_from(risk: str | NamedRiskMeasure | None, risk_aversion: Any) -> NamedRiskMeasure | None:
     """The risk measure given as an object, as text, or as a risk aversion; None where nothing is given."""
     if risk is not None and risk_aversion is not None:
         raise UserError(f"risk: got {risk} and risk_aversion {risk_aversion}, accepted: one of the two")

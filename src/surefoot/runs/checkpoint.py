@@ -66,7 +66,7 @@ class ArraySpec(NamedTuple):
 
 
 def write(directory: Path, step: int, parts: Mapping[str, Tensors], notes: Mapping[str, Any]) -> None:
-    """Write a checkpoint under this name; an older one of this name is deleted when the new one is complete."""
+    """Write a checkpoint under this name; an older one of this name is deleted once the new is complete."""
     temporary = directory.parent / f".{directory.name}.new"
     needed = sum(array.nbytes for tensors in parts.values() for array in tensors.values())
     try:
@@ -193,9 +193,7 @@ def read(
     except (OSError, SafetensorError, KeyError) as error:
         raise CheckpointError(f"{path}: not readable ({type(error).__name__})") from error
     if is_old and expected is not None:
-        return {
-            name: format_1.converted(name, arrays[format_1.tensor_name(name)]) for name in expected
-        }
+        return {name: format_1.converted(name, arrays[format_1.tensor_name(name)]) for name in expected}
     return arrays
 
 

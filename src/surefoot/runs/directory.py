@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
+from surefoot.errors import UserError
 from surefoot.runs import checkpoint
 from surefoot.runs.checkpoint import CheckpointError, Manifest
-from surefoot.system.disk import remove_directory, replace_file
-from surefoot.system.locks import lock_at
 from surefoot.runs.log_files import EPISODES, METRICS, read_episodes, read_metrics
 from surefoot.runs.metrics import RECENT_EPISODES
-from surefoot.errors import UserError
+from surefoot.system.disk import remove_directory, replace_file
+from surefoot.system.locks import lock_at
 
 CONFIG, LOCK, HOLDER, CHECKPOINTS = "config.json", "run.lock", "run.holder", "checkpoints"
 
@@ -44,7 +44,9 @@ def create(directory: Path, config: Mapping[str, Any]) -> FileLock:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         if not (directory / LOCK).exists():
-            _require_empty(directory)  # Before the lock, so that no file is added to someone else's directory.
+            _require_empty(
+                directory
+            )  # Before the lock, so that no file is added to someone else's directory.
         lock = hold(directory)
     except OSError as error:
         raise UserError(
@@ -84,7 +86,9 @@ def hold(directory: Path) -> FileLock:
         ) from None
     except OSError as error:
         accepted = "a directory to write to, on a file system with locks"
-        raise UserError(f"{directory}: could not be locked ({error.strerror}), accepted: {accepted}") from error
+        raise UserError(
+            f"{directory}: could not be locked ({error.strerror}), accepted: {accepted}"
+        ) from error
     with suppress(OSError):  # It only serves a message, and the disk may be full.
         (directory / HOLDER).write_text(f"process {os.getpid()} on {socket.gethostname()}")
     return lock

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 PARTS = {"train": "run", "env_state": "beside", "metrics": "tally", "episode": "playing"}
 """Names of files that are called differently today."""
 
-TENSORS = {"episode.episode_return": "episode.gain", "params.moments.count": "params.moments.seen"}
+TENSORS = {"episode.episode_return": "episode.gain", "params.moments.observations": "params.moments.seen"}
 """Names of arrays that are called differently today."""
 
-COUNT = "params.moments.count"
+COUNT = "params.moments.observations"
 """The number of observations, a float of 32 bits in format 1."""
 
 

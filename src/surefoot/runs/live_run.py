@@ -1,4 +1,4 @@
-"""A run under way: an agent's state in an environment and its metrics, saved to and loaded from checkpoints."""
+"""A run under way: an agent's state in an environment and its metrics, saved to checkpoints and loaded."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -93,7 +93,7 @@ class LiveRun:
 
     @property
     def learned_steps(self) -> int:
-        """Steps of training behind the present parameters, also those of the run that they were loaded from."""
+        """Steps of training behind the present parameters, including those of a run they were loaded from."""
         saved = self._saved_learner
         return self.step if saved is None else saved.step
 

@@ -171,7 +171,7 @@ def read_metrics(directory: Path) -> list[dict[str, float]]:
 
 
 def latest(directory: Path) -> dict[str, float]:
-    """The latest entry of a run's log with its speed; empty before the first. Only the ends of files are read."""
+    """The latest entry of a run's log with its speed; empty before the first. Only file ends are read."""
     found: dict[str, float] = {}
     for name in (METRICS, TIMING):
         with suppress(OSError), (directory / name).open("rb") as file:

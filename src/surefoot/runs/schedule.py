@@ -109,7 +109,7 @@ class TrainingSchedule:
     def last_evaluation(
         self, step: int, steps_so_far: int, episode_length: float | None, side_by_side: int
     ) -> EvaluationPlan | None:
-        """The evaluation at the end of an automatic schedule: as many episodes as the share allows, or one."""
+        """The evaluation at the end of an automatic schedule: the episodes that the share allows, or one."""
         if self.eval_every != AUTO or step < self.steps:
             return None
         affordable = self._affordable(step, steps_so_far, episode_length, side_by_side)

@@ -19,8 +19,8 @@ from surefoot.system.disk import DiskError
 from surefoot.system.memory import release_freed_memory
 from surefoot.system.signals import exit_as_signalled, graceful_stop
 from surefoot.training.driver import Stop
-from surefoot.training.evaluation import Episodes, Evaluation
 from surefoot.training.episode_seeds import Stream
+from surefoot.training.evaluation import Episodes, Evaluation
 
 FIRST_CHUNK = 200
 """Steps made at once in the beginning, when programs are compiled."""
@@ -125,7 +125,9 @@ class TrainingLoop:
             step, now = live_run.step, time.monotonic()
             if error or step >= schedule.steps or not go_on or stop():
                 break
-            if (step > saved and step % schedule.checkpoint_every == 0) or now > saved_at + MAX_SECONDS_UNSAVED:
+            if (
+                step > saved and step % schedule.checkpoint_every == 0
+            ) or now > saved_at + MAX_SECONDS_UNSAVED:
                 self._save()
                 saved, saved_at = step, now
             start = time.monotonic()

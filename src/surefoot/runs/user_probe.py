@@ -24,6 +24,8 @@ def resolve_probe(path: str) -> Probe:
         try:
             return {str(name): float(np.asarray(value)) for name, value in found.items()}
         except (AttributeError, TypeError, ValueError) as error:
-            raise UserError(f"probe: {path} returned {single_line(found)}, accepted: numbers by name") from error
+            raise UserError(
+                f"probe: {path} returned {single_line(found)}, accepted: numbers by name"
+            ) from error
 
     return probe

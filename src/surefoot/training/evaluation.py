@@ -49,7 +49,7 @@ class Evaluation(NamedTuple):
 class Episodes(NamedTuple):
     """Which episodes are played, and how."""
 
-    count: int
+    total: int
     seed: int
     stream: int
     first: int = 0
@@ -81,8 +81,8 @@ def evaluate_hosted(
     stop: Stop = never_stop,
 ) -> Evaluation | None:
     """Play episodes in a Gymnasium environment, one after the other; None after a stop."""
-    found = _empty(episodes.count)
-    for index in range(episodes.count):
+    found = _empty(episodes.total)
+    for index in range(episodes.total):
         number = episodes.first + index
         act = player.predictor.episode_policy(player.params, player.step, player.risk, number)
         obs, done = env.reset(episodes.seed_of(index)), False
@@ -130,12 +130,12 @@ def evaluate_compiled(
     """Play episodes in an environment in JAX, side by side; None after a stop."""
     decision, numbers = decision_of(player.agent, player.risk)
     programs = _programs(decision, environment)
-    side_by_side = min(episodes.count, MAX_SIDE_BY_SIDE)
-    found = _empty(episodes.count)
-    for start in range(0, episodes.count, side_by_side):
+    side_by_side = min(episodes.total, MAX_SIDE_BY_SIDE)
+    found = _empty(episodes.total)
+    for start in range(0, episodes.total, side_by_side):
         # The last batch may reach beyond the end: its surplus episodes are played and not counted.
         lanes = range(start, start + side_by_side)
-        counted = min(side_by_side, episodes.count - start)
+        counted = min(side_by_side, episodes.total - start)
         env_keys = np.stack([episode_key(episodes.seed_of(lane)) for lane in lanes])
         act_keys = np.stack(
             [player.predictor.evaluation_key(player.step, episodes.first + lane) for lane in lanes]
@@ -166,13 +166,9 @@ def evaluate_compiled(
 def _programs(decision: Decision, environment: Environment) -> Programs:
     def reset(env_key: Array) -> Lanes:
         env_state, obs = environment.reset(key_at(env_key, 0))
-        return Lanes(
-            env_state, obs, jnp.zeros((), bool), jnp.zeros((), float), jnp.zeros((), jnp.int32)
-        )
+        return Lanes(env_state, obs, jnp.zeros((), bool), jnp.zeros((), float), jnp.zeros((), jnp.int32))
 
-    def step(
-        params: PyTree, lane: Lanes, env_key: Array, act_key: Array, numbers: Any, time: Any
-    ) -> Lanes:
+    def step(params: PyTree, lane: Lanes, env_key: Array, act_key: Array, numbers: Any, time: Any) -> Lanes:
         _, action = decision(params, lane.obs, key_at(act_key, time), numbers)
         found = environment.step(lane.env_state, action, key_at(env_key, time + 1))
         after = Lanes(

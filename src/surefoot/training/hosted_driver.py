@@ -73,9 +73,7 @@ def _programs(agent: Agent, config: AgentConfig, shape: tuple[int, ...], dtype: 
         state = steps.restart_episode(agent, state, episode_key, obs)
         return state, steps.choose_action(agent, state, steps.step_keys(state))
 
-    state_shapes, choice_shapes = jax.eval_shape(
-        init, jax.random.key(0), jax.ShapeDtypeStruct(shape, dtype)
-    )
+    state_shapes, choice_shapes = jax.eval_shape(init, jax.random.key(0), jax.ShapeDtypeStruct(shape, dtype))
     layout = flat_layout(state_shapes)
 
     @partial(jit_for_speed, donate_argnums=(0, 2))
@@ -131,9 +129,7 @@ def make(agent: Agent, env: CheckedEnv, config: AgentConfig, seed: int) -> Drive
         train, choice = programs.restart(state.train, obs)
         return HostedState(train, choice, episode)
 
-    def play(
-        action: int, episode: PlayedEpisode
-    ) -> tuple[CheckedStep, NDArray[Any], PlayedEpisode]:
+    def play(action: int, episode: PlayedEpisode) -> tuple[CheckedStep, NDArray[Any], PlayedEpisode]:
         """Take an action; what followed, the observation to go on with, and the episode that it is of."""
         found = env.step(action)
         if found.terminated or found.truncated:
@@ -160,7 +156,9 @@ def make(agent: Agent, env: CheckedEnv, config: AgentConfig, seed: int) -> Drive
                     error = raised
                     break
                 response = _response(found, next_start_obs)
-                flat, choice, buffer = programs.one_step(flat, choice, buffer, np.int32(now - first), response)
+                flat, choice, buffer = programs.one_step(
+                    flat, choice, buffer, np.int32(now - first), response
+                )
                 infos.append(found.info)
                 now += 1
                 stopped = stop()

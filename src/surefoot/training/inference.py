@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from gymnasium.spaces import Discrete
 from jaxtyping import Array, PyTree
@@ -140,12 +141,12 @@ class Predictor:
         return lambda obs, time: int(act(params, obs, key, np.int32(time), numbers))
 
     def evaluation_key(self, step: int, episode: int) -> KeyData:
-        """The key of an evaluated episode; the same for a run that is resumed as for one that never stopped."""
+        """The key of an evaluated episode; the same for a resumed run as for one that never stopped."""
         key = jax.random.fold_in(jax.random.fold_in(self._key, step), episode)
         return np.asarray(jax.random.key_data(key))
 
     def _episode_keys(self, count: int, state: Any, episode_start: Any) -> KeyData:
-        keys = jax.random.split(jax.random.wrap_key_data(self._next_key()), count)
+        keys = jax.random.split(jax.random.wrap_key_data(jnp.asarray(self._next_key())), count)
         fresh = np.asarray(jax.random.key_data(keys))
         if state is None:
             return fresh

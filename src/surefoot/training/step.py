@@ -138,12 +138,8 @@ def store_and_learn(
     length = state.episode.length + 1
     fresh = Episode(keys.episode, jnp.zeros_like(episode_return), jnp.zeros_like(length))
     episode = tree_where(done, fresh, Episode(state.episode.key, episode_return, length))
-    record = StepRecord(
-        choice, response.reward, done, response.terminated, episode_return, length, info={}
-    )
-    next_state = TrainState(
-        learner, replay, response.next_start_obs, episode, state.step + 1, state.key
-    )
+    record = StepRecord(choice, response.reward, done, response.terminated, episode_return, length, info={})
+    next_state = TrainState(learner, replay, response.next_start_obs, episode, state.step + 1, state.key)
     return next_state, record
 
 

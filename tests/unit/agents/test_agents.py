@@ -7,8 +7,8 @@ import pytest
 
 from surefoot.agents import AGENTS, bootstrapped, qrdqn, uadqn
 from surefoot.architectures import minatar_architecture, mlp_architecture
-from surefoot.estimators import aleatoric_variance, epistemic_variance
 from surefoot.errors import UserError
+from surefoot.estimators import aleatoric_variance, epistemic_variance
 from surefoot.types import Transition
 
 KEY = jax.random.key(0)

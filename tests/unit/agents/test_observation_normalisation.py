@@ -19,7 +19,7 @@ def test_moments_are_those_of_all_observations():
     moments = NO_MOMENTS
     for obs in seen:
         moments = include(moments, jnp.asarray(obs))
-    assert moments.count == 500
+    assert moments.observations == 500
     np.testing.assert_allclose(moments.mean, seen.mean(axis=0), rtol=1e-4, atol=1e-3)
     np.testing.assert_allclose(moments.squares / 500, seen.var(axis=0), rtol=1e-3)
     scaled = scale(moments, jnp.asarray(seen))
@@ -61,5 +61,5 @@ def test_an_agent_behind_it_sees_what_it_would_see_of_scaled_observations(name):
 
 def test_the_count_goes_on_beyond_what_a_float_of_32_bits_counts():
     """In 32 bits, 2^24 + 1 is 2^24: the mean would stop moving on its own schedule."""
-    moments = NO_MOMENTS._replace(count=jnp.asarray(2**24, jnp.int32))
-    assert include(include(moments, jnp.ones(3)), jnp.ones(3)).count == 2**24 + 2
+    moments = NO_MOMENTS._replace(observations=jnp.asarray(2**24, jnp.int32))
+    assert include(include(moments, jnp.ones(3)), jnp.ones(3)).observations == 2**24 + 2

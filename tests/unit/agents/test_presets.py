@@ -30,7 +30,7 @@ def test_overrides_come_before_the_preset_and_the_preset_before_the_defaults(nam
             "dqm",
             "control",
             {},
-            "agent: got dqm, accepted: dqn, qrdqn, bootstrapped, uadqn, or package.module:name; did you mean dqn",
+            "agent: got dqm, accepted: dqn, .*uadqn, or package.module:name; did you mean dqn",
         ),
         ("dqn", "atari", {}, "preset: got atari, accepted: control, minatar"),
         ("dqn", "control", {"quantiles": 3}, "quantiles: no setting of dqn, accepted: adam_epsilon"),

@@ -128,8 +128,9 @@ def test_an_environment_of_ones_own_is_found_in_the_present_directory(run, here)
 
 
 def test_posterior_explorer_risk_and_optimiser_are_chosen_by_flags(run, here):
-    flags = "--posterior mc-dropout --dropout-rate 0.3 --explorer epsilon-greedy --final-epsilon 0.2"
-    code, _, err = run(*CLIFF, *flags.split(), *"--risk mean-sd:0.5 --optimiser optax:sgd --out mine".split())
+    parts = "--posterior mc-dropout --dropout-rate 0.3 --explorer epsilon-greedy --final-epsilon 0.2"
+    others = "--risk mean-sd:0.5 --optimiser optax:sgd --out mine"
+    code, _, err = run(*CLIFF, *parts.split(), *others.split())
     assert code == 0, err
     config = json.loads((here / "mine" / "config.json").read_text())
     assert config["optimiser"] == "optax:sgd"
@@ -215,7 +216,10 @@ def test_trouble_in_mid_run_is_one_line_and_nothing_is_lost(run, here, trouble):
         (["train", "--env", "CartPole-v1", "--network", "mlp:x"], ["--network: got mlp:x", "mlp:64,64"]),
         (["train", "--env", "CartPole-v1", "--preset", "atari"], ["--preset: got atari", "control, minatar"]),
         (["train", "--env", "CartPole-v1", "--learning-rate", "0"], ["--learning-rate: got 0", "above 0"]),
-        (["train", "--env", "CartPole-v1", "--driver", "compiled"], ["--driver: got compiled for CartPole-v1"]),
+        (
+            ["train", "--env", "CartPole-v1", "--driver", "compiled"],
+            ["--driver: got compiled for CartPole-v1"],
+        ),
         (["train", "--env", "CartPole-v1", "--seed", "-1"], ["--seed: got -1", "from 0"]),
         (["train", "--env", "CartPole-v1", "--risk", "bold"], ["--risk: got bold", "mean-sd:LAMBDA"]),
         (
@@ -228,7 +232,10 @@ def test_trouble_in_mid_run_is_one_line_and_nothing_is_lost(run, here, trouble):
         ),
         (["train", "--env", "CartPole-v1", "--seed", "4294967296"], ["--seed: got 4294967296", "2^32 - 1"]),
         (["train", "--env", "CartPole-v1", "--levels", "x"], ["--levels", "got x", "paper, midpoints"]),
-        (["train", "--env", "CartPole-v1", "--posterior", "x"], ["--posterior: got x", "anchored, mc-dropout"]),
+        (
+            ["train", "--env", "CartPole-v1", "--posterior", "x"],
+            ["--posterior: got x", "anchored, mc-dropout"],
+        ),
         (["train", "--env", "CartPole-v1", "--explorer", "no.such:K"], ["--explorer: got no.such:K"]),
         (["train", "--env", "CartPole-v1", "--dropout-rate", "0.1"], ["--dropout-rate", "not an argument"]),
         (["train", "--env", "CartPole-v1", "--thompson", "x"], ["--thompson: got x", "step, episode"]),

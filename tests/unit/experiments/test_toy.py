@@ -1,5 +1,7 @@
 """Figure 1: the experiment's data, its measures on synthetic networks, its claims on synthetic tables."""
 
+import json
+import sys
 from functools import cache
 
 import jax
@@ -104,7 +106,7 @@ def small_networks(monkeypatch):
 
 @pytest.fixture(scope="module")
 def mean_after():
-    """The mean of one seed's small networks on the grid, by steps and anchor weight; trained once for each."""
+    """The mean of small networks on the grid, by steps and anchor weight; each is trained once."""
 
     @cache
     def mean(steps, anchor_weight):
@@ -180,6 +182,19 @@ def test_a_posterior_may_be_imported_by_its_path():
         toy.run(toy.Config(posterior=name, seeds=1, steps=2), lambda _: None).tables["data"] for name in names
     )
     np.testing.assert_array_equal(one["epistemic_variance"], other["epistemic_variance"])
+
+
+@pytest.mark.usefixtures("small_networks")
+def test_the_command_imports_a_posterior_from_the_working_directory(run, tmp_path, monkeypatch):
+    (tmp_path / "own_posterior.py").write_text("from surefoot.posteriors.mc_dropout import KIND\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [each for each in sys.path if each])
+    settings = ["--posterior", "own_posterior:KIND", "--seeds", "1", "--steps", "1"]
+    code, out, _ = run("reproduce", "toy", *settings, "--out", "results")
+    assert code == 0
+    assert out.count("undecided") == 5
+    summary = json.loads((tmp_path / "results" / "summary.json").read_text())
+    assert summary["settings"]["posterior"] == "own_posterior:KIND"
 
 
 def test_networks_of_other_posteriors_have_the_gain_and_dropout_of_their_settings():

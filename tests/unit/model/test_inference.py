@@ -6,7 +6,7 @@ import pytest
 import surefoot
 from surefoot.model import MODELS
 from surefoot.runs.live_run import SavedLearner
-from tests.small_models import CLIFF, QUICK, TwoArms, have_equal_learners
+from tests.small_models import QUICK, TwoArms, have_equal_learners
 
 
 @pytest.fixture(scope="module", params=list(MODELS))

@@ -60,7 +60,7 @@ def test_loading_what_is_not_a_model_is_refused(tmp_path):
 def test_normalisation_is_saved_with_the_model(tmp_path):
     model = surefoot.UADQN("CartPole-v1", normalise=True, **QUICK).learn(80, progress=False)
     moments = model._live_run.learner.params.moments
-    assert moments.count == 81
+    assert moments.observations == 81
     model.save(tmp_path / "model")
     again = surefoot.load(tmp_path / "model")
     obs = np.array([0.1, 0.2, 0.3, 0.4], np.float32)

@@ -10,10 +10,10 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import surefoot
+from surefoot.errors import UserError
 from surefoot.runs import directory
 from surefoot.runs.log_files import LogFiles, read_episodes, read_metrics
 from surefoot.runs.metrics import EpisodeRow
-from surefoot.errors import UserError
 
 QUICK = {
     "network": "mlp:8",

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import surefoot
+from surefoot.errors import UserError
 from surefoot.runs.log_files import read_metrics
 from surefoot.runs.user_probe import resolve_probe
-from surefoot.errors import UserError
 
 PROBES = """
 import numpy as np

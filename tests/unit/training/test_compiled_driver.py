@@ -1,4 +1,4 @@
-"""The compiled driver: the same run however it is cut, other runs for other seeds, no copies of the replay."""
+"""The compiled driver: the same run however it is cut, other runs for other seeds, no replay copied."""
 
 import re
 
