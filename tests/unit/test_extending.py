@@ -17,7 +17,7 @@ from tests.small_models import QUICK
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 FILES = dict(re.findall(r"```python\n# (my_package/\w+\.py)\n(.*?)```", PAGE.read_text(), re.DOTALL))
 CLIFF = "surefoot/WindyCliff-v0"
-MAX_LINES = {"my_package/double_dqn.py": 45}
+MAX_LINES = {"my_package/double_dqn.py": 40}
 """The agent's example is held to fewer lines than the others' 60."""
 
 

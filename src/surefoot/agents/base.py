@@ -11,10 +11,12 @@ import optax
 from jaxtyping import Array, Float, PyTree
 
 from surefoot.architectures import Architecture
+from surefoot.exploration import epsilon_greedy
 from surefoot.losses import bellman_target
 from surefoot.optimisers import resolve_optimiser
+from surefoot.risk import greedy
 from surefoot.settings import Settings, bounded, build, complete
-from surefoot.types import Agent, Beliefs, Learner, Policy, RandomKey, Scalar, Transition
+from surefoot.types import Agent, Beliefs, Learner, MakeNetwork, Policy, RandomKey, Scalar, Transition
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +113,34 @@ def build_agent(
         beliefs=beliefs,
         explore=explore,
         exploit=exploit,
+    )
+
+
+def build_value_agent(
+    config: Any,
+    network: MakeNetwork,
+    *,
+    loss: Callable[[PyTree, PyTree, Transition], Scalar],
+    beliefs: Callable[[PyTree, Array], Beliefs],
+    exploit: Policy | None = None,
+    follow: Policy | None = None,
+    optimiser: Any = None,
+) -> Agent:
+    """An agent of one network that is its own target network, and explores by epsilon-greedy.
+
+    `loss(params, target, batch)` and `beliefs(params, obs)` are what agents of this family differ in.
+    `exploit` is greedy by default; `follow`, the policy of the steps that are not random, is `exploit`.
+    """
+    best = exploit or greedy()
+    return build_agent(
+        config,
+        init=lambda key: (network(key), None),
+        loss=lambda params, target, _prior, batch, _count, _key: loss(params, target, batch),
+        target=lambda params: params,
+        beliefs=lambda params, obs, _key: beliefs(params, obs),
+        explore=epsilon_greedy.policy(epsilon_greedy.epsilon_schedule(config), follow or best),
+        exploit=best,
+        optimiser=optimiser,
     )
 
 

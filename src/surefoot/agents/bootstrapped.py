@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
-from surefoot.agents.base import AgentConfig, AgentKind, build_agent, gather_actions
+from surefoot.agents.base import AgentConfig, AgentKind, build_value_agent, gather_actions
 from surefoot.architectures import Architecture
 from surefoot.exploration import epsilon_greedy
 from surefoot.losses import bellman_target, huber
@@ -30,17 +30,13 @@ def make(config: Config, architecture: Architecture, actions: int, optimiser: An
     """Bootstrapped DQN for this many actions."""
     network = architecture.heads(config.heads, (actions,), gain=config.gain)
 
-    def loss(
-        params: PyTree, target: PyTree, prior: PyTree, batch: Transition, data_count: Any, key: RandomKey
-    ) -> Scalar:
-        del prior, data_count, key
+    def loss(params: PyTree, target: PyTree, batch: Transition) -> Scalar:
         best = jax.vmap(target)(batch.next_obs).max(axis=-1)  # [B, heads]
         targets = bellman_target(batch.reward, batch.terminated, best, config.discount)
         values = gather_actions(jnp.moveaxis(jax.vmap(params)(batch.obs), -1, 1), batch.action)  # [B, heads]
         return jnp.mean(huber(targets - values))
 
-    def beliefs(params: PyTree, obs: Array, key: RandomKey) -> Beliefs:
-        del key
+    def beliefs(params: PyTree, obs: Array) -> Beliefs:
         members = params(obs)  # [heads, A]
         return Beliefs(
             mean=members.mean(axis=0),
@@ -48,14 +44,13 @@ def make(config: Config, architecture: Architecture, actions: int, optimiser: An
             members=members,
         )
 
-    return build_agent(
+    return build_value_agent(
         config,
-        init=lambda key: (network(key), None),
+        network,
         loss=loss,
-        target=lambda params: params,
         beliefs=beliefs,
-        explore=epsilon_greedy.policy(epsilon_greedy.epsilon_schedule(config), follow_one_head),
         exploit=majority_vote,
+        follow=follow_one_head,
         optimiser=optimiser,
     )
 

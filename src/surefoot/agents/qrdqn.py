@@ -7,14 +7,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
-from surefoot.agents.base import AgentConfig, AgentKind, build_agent, gather_actions, quantile_targets
+from surefoot.agents.base import AgentConfig, AgentKind, build_value_agent, gather_actions, quantile_targets
 from surefoot.architectures import Architecture
 from surefoot.estimators import quantile_variance
 from surefoot.exploration import epsilon_greedy
 from surefoot.losses import LEVELS, quantile_loss
-from surefoot.risk import greedy
 from surefoot.settings import Settings, bounded
-from surefoot.types import Agent, Beliefs, RandomKey, Scalar, Transition
+from surefoot.types import Agent, Beliefs, Scalar, Transition
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,16 +42,12 @@ def make(config: Config, architecture: Architecture, actions: int, optimiser: An
     network = architecture.network((actions, config.quantiles), gain=config.gain)
     levels = LEVELS[config.levels](config.quantiles)
 
-    def loss(
-        params: PyTree, target: PyTree, prior: PyTree, batch: Transition, data_count: Any, key: RandomKey
-    ) -> Scalar:
-        del prior, data_count, key
+    def loss(params: PyTree, target: PyTree, batch: Transition) -> Scalar:
         targets = quantile_targets(target, batch, config.discount)
         quantiles = gather_actions(jax.vmap(params)(batch.obs), batch.action)
         return jnp.mean(quantile_loss(quantiles, targets, levels, config.kappa))
 
-    def beliefs(params: PyTree, obs: Array, key: RandomKey) -> Beliefs:
-        del key
+    def beliefs(params: PyTree, obs: Array) -> Beliefs:
         quantiles = params(obs)
         return Beliefs(
             mean=quantiles.mean(axis=-1),
@@ -60,16 +55,7 @@ def make(config: Config, architecture: Architecture, actions: int, optimiser: An
             quantiles=quantiles,
         )
 
-    return build_agent(
-        config,
-        init=lambda key: (network(key), None),
-        loss=loss,
-        target=lambda params: params,
-        beliefs=beliefs,
-        explore=epsilon_greedy.policy(epsilon_greedy.epsilon_schedule(config)),
-        exploit=greedy(),
-        optimiser=optimiser,
-    )
+    return build_value_agent(config, network, loss=loss, beliefs=beliefs, optimiser=optimiser)
 
 
 KIND = AgentKind("QRDQN", "QR-DQN: quantiles of the return.", Config, make)

@@ -36,7 +36,7 @@ class Config(Settings):
     prior_gain: float = bounded(3.0, above=0)
     """Gain of the orthogonal anchors of the auxiliary networks."""
     prior_scale: Literal["weights", "all"] = "weights"
-    """The arrays whose spread is the prior's scale: weights, or also the zero biases, as in the released code."""
+    """Arrays whose spread is the prior's scale: weights, or zero biases too, as in the released code."""
     noise_scale: float = bounded(1.0, above=0)
     """Scale of the noise in the data."""
 

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
-from types import TracebackType
 from typing import NamedTuple
 
 from rich.box import SIMPLE_HEAD
@@ -17,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from surefoot.runs.log_files import latest
+from surefoot.runs.progress import LiveDisplay
 from surefoot.sweeps.runner import Phase, RunStatus, run_directory
 
 REFRESH_SECONDS = 1.0
@@ -95,7 +95,7 @@ def format_duration(seconds: float) -> str:
     return f"{hours} h {minutes:02} min" if hours else f"{minutes}:{rest:02}"
 
 
-class SweepDisplay:
+class SweepDisplay(LiveDisplay):
     """Shows the progress of a sweep on standard error."""
 
     def __init__(self, sweep_dir: Path, title: str) -> None:
@@ -105,17 +105,6 @@ class SweepDisplay:
         self._refreshed = self._reported = 0.0
         self._phases: dict[str, Phase] = {}
         self._done: dict[str, RunProgress] = {}
-
-    def __enter__(self) -> "SweepDisplay":
-        if self._live is not None:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
 
     def __call__(self, statuses: Sequence[RunStatus]) -> None:
         """Show the progress of all runs, if one has changed its phase or enough time has passed."""
