@@ -16,6 +16,7 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 
 import jax
 import matplotlib as mpl
+import pytest
 from hypothesis import settings
 
 # Silent broadcasting and type promotion hide mistakes: forbid both.
@@ -27,3 +28,11 @@ mpl.use("Agg")
 # Time never decides a test, and a failure must come back on the next run.
 settings.register_profile("surefoot", deadline=None, derandomize=True)
 settings.load_profile("surefoot")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def unlimited_program_cache():
+    """One process runs the tests of many agents; a user's has a few."""
+    from surefoot.program_cache import PROGRAMS
+
+    PROGRAMS.size = 100_000

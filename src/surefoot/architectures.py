@@ -126,6 +126,17 @@ def _try_out(make: CustomNetwork, outputs: int, input_shape: Sequence[int], *, w
         raise UserError(f"network: it failed with {error_line(error)}, accepted: {wanted}") from error
     if getattr(found, "shape", None) != (outputs,):
         raise UserError(f"network: got outputs {getattr(found, 'shape', found)}, accepted: {wanted}")
+    if with_key and not _is_random(make, outputs, input_shape):
+        raise UserError(f"network: its outputs do not depend on the key, accepted: {wanted}")
+
+
+def _is_random(make: CustomNetwork, outputs: int, input_shape: Sequence[int]) -> bool:
+    """Whether a network's outputs differ from key to key, as dropout makes them."""
+    keys = jax.random.split(jax.random.key(0), 16)
+    network: Any = make(keys[0], outputs)
+    obs = jax.random.normal(keys[0], tuple(input_shape))
+    found = eqx.filter_vmap(lambda key: network(obs, key=key))(keys)
+    return bool(np.any(np.asarray(found) != np.asarray(found)[0]))
 
 
 class Encoded(eqx.Module):

@@ -21,6 +21,7 @@ from surefoot.runs.schedule import TrainingSchedule
 from surefoot.runs.tensorboard import Scalars
 from surefoot.runs.training_loop import Evaluator, Listener
 from surefoot.runs.user_probe import resolve_probe
+from surefoot.training.evaluation import MAX_SIDE_BY_SIDE
 
 AnyModel = TypeVar("AnyModel", bound="Model")
 
@@ -173,7 +174,7 @@ class Model(ModelInference):
             env = stack.enter_context(self._evaluation_env(eval_env))
             evaluator = Evaluator(
                 lambda episodes, stop: self._play(env, episodes, stop),
-                side_by_side=env.jax is not None,
+                side_by_side=1 if env.jax is None else MAX_SIDE_BY_SIDE,
                 seed=self.spec.seed,
             )
         probe = None if schedule.probe is None else resolve_probe(schedule.probe)

@@ -15,7 +15,7 @@ P = ParamSpec("P")
 Program = TypeVar("Program")
 Thing = TypeVar("Thing")
 
-MAX_PROGRAMS = 256
+MAX_PROGRAMS = 512
 """Programs kept; an agent that trains and is evaluated has six."""
 
 

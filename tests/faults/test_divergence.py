@@ -45,12 +45,11 @@ class Rich(gymnasium.Env):
 @pytest.mark.parametrize(
     ("env", "settings"),
     [
-        (CLIFF, {"learning_rate": 1e30}),
-        ("CartPole-v1", {"learning_rate": 1e30}),
-        (Rich, {}),
-        (partial(Rich, after=70), {}),
+        pytest.param(CLIFF, {"learning_rate": 1e30}, id="rate compiled"),
+        pytest.param("CartPole-v1", {"learning_rate": 1e30}, id="rate hosted", marks=pytest.mark.slow),
+        pytest.param(Rich, {}, id="rewards"),
+        pytest.param(partial(Rich, after=70), {}, id="rewards later", marks=pytest.mark.slow),
     ],
-    ids=["rate compiled", "rate hosted", "rewards", "rewards later"],
 )
 def test_divergence_stops_within_a_chunk_and_the_last_good_checkpoint_stays(
     tmp_path, reached, name, env, settings

@@ -72,7 +72,7 @@ def test_runs_that_are_killed_again_and_again_end_the_same(tmp_path, never_kille
         agent, env = KINDS[number]
         rng = random.Random(1_000 * number + repetition)
         out, attempts = tmp_path / f"run{repetition}", 0
-        while attempts < 3:
+        while attempts < amount(2, 3):
             attempts += 1
             # The first two waits belong to the configuration; a save has one for each file and directory.
             in_a_save = (attempts + number + repetition) % 2 == 0
@@ -97,7 +97,7 @@ def test_runs_that_are_killed_again_and_again_end_the_same(tmp_path, never_kille
         assert code == 0, err
         assert_same_run(never_killed(agent, env), out)
         assert not list((out / "checkpoints").glob(".*"))
-    assert kills >= 3 * runs
+    assert kills >= amount(2, 3) * runs
     assert inside >= kills // 3  # Over all runs half of them.
     agent, env = KINDS[number]
     injected = f"{kills} kills in {runs} runs of {agent} on {env}, {inside} inside a save"

@@ -35,8 +35,15 @@ def wait_for_training(process, out):
     raise AssertionError("no training")
 
 
-@pytest.mark.parametrize("env", [CLIFF, "CartPole-v1"], ids=["compiled", "hosted"])
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code", "env"),
+    [
+        (signal.SIGINT, 130, CLIFF),
+        (signal.SIGTERM, 143, "CartPole-v1"),
+        pytest.param(signal.SIGINT, 130, "CartPole-v1", marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, 143, CLIFF, marks=pytest.mark.slow),
+    ],
+)
 def test_a_signal_saves_and_exits_soon(tmp_path, env, number, code):
     out = tmp_path / "run"
     process = command(*LONG, "--env", env, "--out", out)
@@ -68,7 +75,7 @@ def test_a_second_signal_exits_at_once_and_the_older_checkpoint_is_not_damaged(t
 
 
 def test_of_many_that_start_at_once_exactly_one_runs(tmp_path, amount, reached):
-    count, out = amount(6, 60), tmp_path / "run"
+    count, out = amount(4, 60), tmp_path / "run"
     quick = ["train", "--env", CLIFF, "--agent", "dqn", "--steps", "60", "--out", out, *FLAGS]
     processes = [command(*quick) for _ in range(count)]
     ends = [finished(process, timeout=300) for process in processes]

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from surefoot.cli.exit_codes import OK
-from surefoot.cli.messages import warnings_as_lines
+from surefoot.cli.messages import require_one_risk, warnings_as_lines
 from surefoot.cli.train import import_from_working_directory
 from surefoot.errors import UserError
 from surefoot.model import load
@@ -47,6 +47,7 @@ def _command(
     """
 
     def evaluate() -> int:
+        require_one_risk(risk, risk_aversion)
         import_from_working_directory()
         with warnings_as_lines():
             path = _chosen(run, which)

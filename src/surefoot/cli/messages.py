@@ -85,6 +85,12 @@ def with_flag(message: str, args: Sequence[str]) -> str:
     return flag_of(found[1]) + message[len(found[1]) :]
 
 
+def require_one_risk(risk: str | None, risk_aversion: float | None) -> None:
+    """Refuse the two flags for an attitude to risk together."""
+    if risk is not None and risk_aversion is not None:
+        raise UserError(f"--risk: got {risk} and --risk-aversion {risk_aversion:g}, accepted: one of the two")
+
+
 @contextlib.contextmanager
 def warnings_as_lines() -> Generator[None]:
     """While inside, a warning is one line on standard error, and shown each time."""

@@ -15,7 +15,7 @@ from surefoot.agents import AGENTS
 from surefoot.agents.base import AgentConfig
 from surefoot.agents.presets import PRESETS, THOMPSON_EXPLORERS, preset_for, resolve_settings
 from surefoot.cli.exit_codes import OK
-from surefoot.cli.messages import errors_as_one_line, warnings_as_lines
+from surefoot.cli.messages import errors_as_one_line, require_one_risk, warnings_as_lines
 from surefoot.envs.resolve import resolve_env
 from surefoot.errors import UserError, require, require_whole_number
 from surefoot.runs.directory import new_directory, summary_of
@@ -41,7 +41,7 @@ class Train:
     """A new directory for the run; by default one in runs/."""
     env_kwargs: Annotated[str, tyro.conf.arg(metavar="JSON")] = "{}"
     """Keyword arguments of the environment, as a JSON object."""
-    preset: str | None = None
+    preset: Annotated[str | None, tyro.conf.arg(metavar="PRESET")] = None
     """Settings for a kind of task: control or minatar; by default what suits the observations."""
     network: Annotated[str | None, tyro.conf.arg(metavar="NETWORK")] = None
     """mlp:64,64 (widths of layers), minatar, or package.module:function; by default what suits."""
@@ -66,7 +66,7 @@ class Train:
     """What to do when the disk is too full for the log or a checkpoint."""
     probe: Annotated[str | None, tyro.conf.arg(metavar="MODULE:FUNCTION")] = None
     """A function of the model, called for each entry of the log; the numbers that it returns are logged."""
-    core: int | None = None
+    core: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Run on this core of the machine only."""
     attached: bool = False
     """Save and exit when standard input is closed, as by the end of the program that started this one."""
@@ -162,10 +162,7 @@ def _default_settings(args: Sequence[str]) -> AgentConfig:
     with errors_as_one_line([]):
         peek, _ = tyro.cli(_Peek, args=known, return_unknown_args=True, prog="surefoot train")
     _set_up_process(peek.core, attached=peek.attached)
-    if peek.risk is not None and peek.risk_aversion is not None:
-        raise UserError(
-            f"--risk: got {peek.risk} and --risk-aversion {peek.risk_aversion}, accepted: one of them"
-        )
+    require_one_risk(peek.risk, peek.risk_aversion)
     parts = {"posterior": peek.posterior, "explorer": peek.explorer}
     given = {name: value for name, value in parts.items() if value is not None}
     if peek.preset is not None or peek.env is None:

@@ -37,13 +37,9 @@ class Evaluator:
     """Plays episodes with the present parameters, in an environment apart from that of training."""
 
     def __init__(
-        self, play: Callable[[Episodes, Stop], Evaluation | None], *, side_by_side: bool, seed: int
+        self, play: Callable[[Episodes, Stop], Evaluation | None], *, side_by_side: int, seed: int
     ) -> None:
-        self._play, self._side_by_side, self._seed = play, side_by_side, seed
-
-    def episodes_at_once(self, schedule: TrainingSchedule) -> int:
-        """Episodes of an evaluation that are played at the same time."""
-        return schedule.eval_episodes if self._side_by_side else 1
+        self._play, self.side_by_side, self._seed = play, side_by_side, seed
 
     def run(self, plan: EvaluationPlan, number: int, episodes: int, stop: Stop) -> Evaluation | None:
         """The evaluation of this number, each of `episodes` episodes at most; None after a stop."""
@@ -53,8 +49,9 @@ class Evaluator:
         return self._play(which, stop)
 
     def steps_of(self, found: Evaluation) -> int:
-        """Steps that an evaluation took; episodes side by side take as many as the longest."""
-        return int(found.lengths.max() if self._side_by_side else found.lengths.sum())
+        """Steps that an evaluation took; episodes side by side take as many as the longest of them."""
+        starts = range(0, len(found.lengths), self.side_by_side)
+        return sum(int(found.lengths[start : start + self.side_by_side].max()) for start in starts)
 
 
 def train(
@@ -176,9 +173,8 @@ class TrainingLoop:
         if self._evaluator is None:
             return None
         live_run = self._live_run
-        at_once = self._evaluator.episodes_at_once(self._schedule)
         length = live_run.metrics.mean_episode_length
-        return choose(live_run.step, live_run.evaluated_steps, length, at_once)
+        return choose(live_run.step, live_run.evaluated_steps, length, self._evaluator.side_by_side)
 
     def _evaluate(self, plan: EvaluationPlan, stop: Stop) -> dict[str, float] | None:
         """Evaluate the present parameters, and keep them if they are the best; None after a stop."""

@@ -1,5 +1,7 @@
 """Agents: what sets each apart, and what all have in common."""
 
+from functools import cache
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -23,14 +25,22 @@ def batch_of(size, reward=0.0, terminated=True):
     )
 
 
+@cache
+def compiled(name, architecture=ARCHITECTURE, actions=2, **settings):
+    """An agent whose functions are compiled; operation by operation, they would take far longer."""
+    kind = AGENTS[name]
+    agent = kind.make(kind.settings(**settings), architecture, actions, None)
+    programs = ("init", "update", "beliefs", "renew_target")
+    return agent._replace(**{each: jax.jit(getattr(agent, each)) for each in programs})
+
+
 def uadqn_with(**settings):
-    return uadqn.make(uadqn.KIND.settings(**settings), ARCHITECTURE, 2)
+    return compiled("uadqn", **settings)
 
 
 @pytest.fixture(scope="module", params=list(AGENTS))
 def made(request):
-    kind = AGENTS[request.param]
-    return request.param, kind.make(kind.settings(learning_rate=1e-2), ARCHITECTURE, 2, None)
+    return request.param, compiled(request.param, learning_rate=1e-2)
 
 
 def test_each_gives_the_beliefs_it_can_and_none_else(made):
@@ -53,9 +63,8 @@ def test_updates_move_values_towards_the_rewards(made):
     _, agent = made
     learner = agent.init(KEY)
     batch = batch_of(16, reward=5.0)
-    update = jax.jit(agent.update)
     for _ in range(300):
-        learner = update(learner, batch, jnp.asarray(1e6), KEY)
+        learner = agent.update(learner, batch, jnp.asarray(1e6), KEY)
     found = [agent.beliefs(learner.params, obs, KEY).mean[i % 2] for i, obs in enumerate(batch.obs)]
     np.testing.assert_allclose(found, 5, atol=0.5)
 
@@ -140,34 +149,31 @@ def test_auxiliary_networks_may_be_more_than_two():
 
 def test_anchors_hold_auxiliary_networks_back_the_more_the_fewer_the_data():
     agent = uadqn_with(learning_rate=1e-2)
-    update = jax.jit(agent.update)
     distances = []
     for count in (1.0, 1e6):
         learner = agent.init(KEY)
         for _ in range(200):
-            learner = update(learner, batch_of(16, reward=20.0), jnp.asarray(count), KEY)
+            learner = agent.update(learner, batch_of(16, reward=20.0), jnp.asarray(count), KEY)
         gaps = jax.tree.map(jnp.subtract, learner.params.auxiliary[0], learner.prior[0].network)
         distances.append(sum(jnp.sum(gap**2) for gap in jax.tree.leaves(gaps)))
     assert distances[0] < 0.7 * distances[1]
 
 
 def test_heads_of_bootstrapped_dqn_start_apart_and_learn_the_same_data():
-    agent = bootstrapped.make(bootstrapped.Config(heads=5, learning_rate=1e-2), ARCHITECTURE, 2, None)
+    agent = compiled("bootstrapped", heads=5, learning_rate=1e-2)
     learner = agent.init(KEY)
     assert agent.beliefs(learner.params, OBS, KEY).members.shape == (5, 2)
     assert np.all(agent.beliefs(learner.params, OBS, KEY).epistemic > 0.05)
-    update = jax.jit(agent.update)
     batch = batch_of(16, reward=3.0)
     for _ in range(400):
-        learner = update(learner, batch, jnp.asarray(10.0), KEY)
+        learner = agent.update(learner, batch, jnp.asarray(10.0), KEY)
     members = np.asarray(agent.beliefs(learner.params, batch.obs[0], KEY).members)
     np.testing.assert_allclose(members[:, 0], 3, atol=0.5)
 
 
 @pytest.mark.parametrize("name", list(AGENTS))
 def test_every_agent_takes_images_through_the_minatar_network(name):
-    kind = AGENTS[name]
-    agent = kind.make(kind.settings(), minatar_architecture((10, 10, 4)), 6, None)
+    agent = compiled(name, minatar_architecture((10, 10, 4)), 6)
     learner = agent.init(KEY)
     image = jax.random.bernoulli(KEY, 0.1, (10, 10, 4))
     assert agent.beliefs(learner.params, image, KEY).mean.shape == (6,)

@@ -13,7 +13,7 @@ def test_risk_at_evaluation_needs_no_training(run):
         assert run("evaluate", "mine", "--episodes", "2", *risk)[0] == 0
     code, _, err = run("evaluate", "mine", "--risk", "mean-sd:1", "--risk-aversion", "2")
     assert code == 2
-    assert "--risk: got mean-sd:1 and risk_aversion 2.0, accepted: one of the two" in err
+    assert "--risk: got mean-sd:1 and --risk-aversion 2, accepted: one of the two" in err
     run(*CLIFF, "--agent", "dqn", "--out", "plain")
     for neutral in (["--risk", "mean"], ["--risk-aversion", "0"]):
         assert run("evaluate", "plain", "--episodes", "2", *neutral)[0] == 0

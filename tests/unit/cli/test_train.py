@@ -228,7 +228,7 @@ def test_trouble_in_mid_run_is_one_line_and_nothing_is_lost(run, here, trouble):
         ),
         (
             ["train", "--env", "CartPole-v1", "--risk", "mean-sd:1", "--risk-aversion", "2"],
-            ["--risk: got mean-sd:1 and --risk-aversion 2.0", "one of them"],
+            ["--risk: got mean-sd:1 and --risk-aversion 2", "one of the two"],
         ),
         (["train", "--env", "CartPole-v1", "--seed", "4294967296"], ["--seed: got 4294967296", "2^32 - 1"]),
         (["train", "--env", "CartPole-v1", "--levels", "x"], ["--levels", "got x", "paper, midpoints"]),

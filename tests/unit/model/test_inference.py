@@ -49,7 +49,7 @@ def test_beliefs_of_one_and_of_many_agree(trained):
 def gambler():
     settings = {"learning_rate": 5e-3, "learning_starts": 100, "target_period": 50, "exploration": 4.0}
     model = surefoot.UADQN(TwoArms(), network="mlp:16", batch_size=32, **settings)
-    return model.learn(2_500, progress=False)
+    return model.learn(1_500, progress=False)
 
 
 def test_the_attitude_to_risk_changes_at_call_time_without_training(gambler):

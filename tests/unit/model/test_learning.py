@@ -127,32 +127,50 @@ class Picture(gymnasium.Env):
 
 
 def test_pictures_of_bytes_are_learned_from_with_the_preset_for_images():
-    model = surefoot.UADQN(
-        Picture(), learning_starts=200, target_period=100, replay_capacity=2_000, discount=0.5
+    model = surefoot.QRDQN(
+        Picture(),
+        learning_starts=100,
+        target_period=50,
+        replay_capacity=2_000,
+        batch_size=16,
+        learning_rate=1e-3,
+        discount=0.5,
+        final_epsilon_step=200,
     )
     assert model.spec.preset == "minatar"
     assert model.spec.network == "minatar"
-    model.learn(1_200, progress=False)
+    model.learn(500, progress=False)
     assert model._live_run._state.train.replay.storage.obs.dtype == np.uint8
     found = model.evaluate(20, env=Picture())
     assert np.sum(found.returns) / np.sum(found.lengths) > 0.95
 
 
+class Stairs(gymnasium.Env):
+    """Action 1 climbs one of three steps, and the top pays 1; action 0 falls back to the bottom."""
+
+    observation_space = Discrete(4, start=5)
+    action_space = Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed, options=options)
+        self.height = self.time = 0
+        return np.int64(5), {}
+
+    def step(self, action):
+        self.height, self.time = (self.height + 1 if action else 0), self.time + 1
+        top = self.height == 3
+        return np.int64(5 + self.height), float(top), top, self.time == 20, {}
+
+
 def test_discrete_observations_are_learned_from():
-    settings = {"learning_starts": 100, "target_period": 50, "replay_capacity": 5_000, "learning_rate": 1e-3}
-    model = surefoot.QRDQN(
-        "FrozenLake-v1",
-        env_kwargs={"is_slippery": False},
-        network="mlp:32",
-        final_epsilon_step=2_000,
-        final_epsilon=0.2,
-        discount=0.9,
-        **settings,
-    )
-    model.learn(5_000, progress=False)
-    assert model.evaluate(10).mean == 1
-    assert model.predict(0)[0] in {1, 2}
-    assert model.predict(np.array([0, 1]))[0].shape == (2,)
+    settings = {**QUICK, "network": "mlp:32", "batch_size": 16, "learning_rate": 3e-3, "discount": 0.9}
+    model = surefoot.QRDQN(Stairs(), final_epsilon_step=300, **settings)
+    model.learn(500, progress=False)
+    found = model.evaluate(3, env=Stairs())
+    np.testing.assert_array_equal(found.returns, [1, 1, 1])
+    np.testing.assert_array_equal(found.lengths, [3, 3, 3])
+    assert model.predict(5)[0] == 1
+    assert model.predict(np.array([5, 6]))[0].shape == (2,)
 
 
 def test_a_callback_that_fails_costs_nothing_of_what_was_learned(tmp_path):

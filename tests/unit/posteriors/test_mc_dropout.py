@@ -108,8 +108,9 @@ def test_a_users_network_needs_a_key_for_dropout():
     settings = {**QUICK, "posterior": "mc-dropout"}
     model = surefoot.UADQN(CLIFF, **{**settings, "network": with_key}).learn(40, progress=False)
     assert np.all(model.beliefs(np.full(11, 0.5, np.float32)).epistemic_variance > 0)
-    without_key = lambda key, outputs: eqx.nn.Linear(11, outputs, key=key)  # noqa: E731
-    assert surefoot.UADQN(CLIFF, **{**settings, "network": without_key})  # Equinox layers take a key, too.
+    without_dropout = lambda key, outputs: eqx.nn.Linear(11, outputs, key=key)  # noqa: E731
+    with pytest.raises(UserError, match="its outputs do not depend on the key"):
+        surefoot.UADQN(CLIFF, **{**settings, "network": without_dropout})
     with pytest.raises(UserError, match="takes key= for its dropout"):
         surefoot.UADQN(
             CLIFF, **{**settings, "network": lambda key, outputs: _Keyless(with_key(key, outputs))}

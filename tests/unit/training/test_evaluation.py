@@ -6,9 +6,12 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 
 import surefoot
+from surefoot.runs import schedule as schedules
 from surefoot.runs.log_files import read_metrics
 from surefoot.runs.schedule import AUTO, TrainingSchedule
+from surefoot.runs.training_loop import Evaluator
 from surefoot.training import evaluation
+from surefoot.training.evaluation import Evaluation
 from tests.small_models import CLIFF, QUICK
 
 
@@ -75,15 +78,17 @@ def test_an_episode_side_by_side_is_cut_off_and_marked(model):
     np.testing.assert_array_equal(cut.lengths, np.minimum(whole.lengths, 3))
 
 
-def test_automatic_evaluation_of_an_endless_environment_stays_within_its_share(tmp_path):
+def test_automatic_evaluation_of_an_endless_environment_stays_within_its_share(tmp_path, monkeypatch):
+    monkeypatch.setattr(schedules, "AUTO_EVERY", 50)
+    monkeypatch.setattr(schedules, "MIN_LAST_STEPS", 40)
     played = []
     surefoot.DQN(Endless(), **QUICK).learn(
-        2_600, out=tmp_path, eval_every=AUTO, eval_env=Endless(played), log_every=500, progress=False
+        130, out=tmp_path, eval_every=AUTO, eval_env=Endless(played), log_every=50, progress=False
     )
-    assert len(played) == 1_000
+    assert len(played) == 40
     last = read_metrics(tmp_path)[-1]
-    assert (last["step"], last["eval/mean_reward"], last["eval/episodes_cut_off"]) == (2_600, 1_000, 1)
-    assert surefoot.load(tmp_path, Endless()).num_timesteps == 2_600
+    assert (last["step"], last["eval/mean_reward"], last["eval/episodes_cut_off"]) == (130, 40, 1)
+    assert surefoot.load(tmp_path, Endless()).num_timesteps == 130
 
 
 def schedule(steps, eval_every=AUTO, episodes=10):
@@ -115,6 +120,20 @@ def test_long_episodes_are_evaluated_seldom_and_short_ones_often():
 def test_episodes_side_by_side_count_once():
     assert schedule(10**6).evaluation_at(25_000, 0, 2_500, 10).episodes == 10
     assert schedule(10**6).evaluation_at(22_500, 0, 2_500, 10) is None
+
+
+def test_an_evaluation_of_several_batches_costs_the_longest_episode_of_each():
+    evaluator = Evaluator(lambda *_: None, side_by_side=2, seed=0)
+    lengths = np.array([5, 3, 2, 7, 4])
+    assert evaluator.steps_of(Evaluation(lengths * 1.0, lengths, lengths < 0)) == 5 + 7 + 4
+    assert (
+        Evaluator(lambda *_: None, side_by_side=1, seed=0).steps_of(
+            Evaluation(lengths * 1.0, lengths, lengths < 0)
+        )
+        == lengths.sum()
+    )
+    assert schedule(10**6, episodes=100).evaluation_at(25_000, 0, 2_500, 16) is None
+    assert schedule(10**6, episodes=100).evaluation_at(175_000, 0, 2_500, 16).episodes == 100
 
 
 def test_the_end_is_evaluated_with_what_is_left_of_the_share_and_at_least_one_episode():

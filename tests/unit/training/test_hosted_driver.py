@@ -1,5 +1,7 @@
 """The hosted driver: episodes of a Gymnasium environment, faults, stops, restarts, replayed episodes."""
 
+from functools import cache
+
 import gymnasium
 import jax
 import jax.numpy as jnp
@@ -47,11 +49,17 @@ class Corridor(gymnasium.Env):
 
 def driver_of(env, name="dqn", seed=0, **settings):
     environment = CheckedEnv(env, "corridor")
+    agent, config = agent_of(name, environment.observation_space.shape, tuple(settings.items()))
+    return hosted_driver.make(agent, environment, config, seed)
+
+
+@cache
+def agent_of(name, shape, settings):
+    """One agent for equal settings, so that its programs are compiled once."""
     kind = AGENTS[name]
     small = {"batch_size": 8, "replay_capacity": 60, "learning_starts": 40, "target_period": 25}
-    config = kind.settings(**{**small, **settings})
-    agent = kind.make(config, architecture_for(environment.observation_space, "mlp:8"), 2, None)
-    return hosted_driver.make(agent, environment, config, seed)
+    config = kind.settings(**{**small, **dict(settings)})
+    return kind.make(config, architecture_for(Box(-1, 1, shape), "mlp:8"), 2, None), config
 
 
 def are_equal(one, other):
