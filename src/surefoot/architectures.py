@@ -23,7 +23,7 @@ CustomNetwork = Callable[[RandomKey, int], Network]
 """A user's own: from a key and a number of outputs to a module that maps an observation to them."""
 
 DEFAULT_WIDTHS = (128, 128)
-SMALLEST_IMAGE = 3
+MIN_IMAGE_SIDE = 3
 """Rows and columns that the convolution needs."""
 
 
@@ -173,7 +173,7 @@ def image_shape(space: ObservationSpace) -> tuple[int, ...] | None:
     shape = space.shape or ()
     if len(shape) == 2:
         shape = (*shape, 1)
-    return shape if len(shape) == 3 and min(shape[:2]) >= SMALLEST_IMAGE else None
+    return shape if len(shape) == 3 and min(shape[:2]) >= MIN_IMAGE_SIDE else None
 
 
 def architecture_for(space: ObservationSpace, network: str | CustomNetwork | None = None) -> Architecture:

@@ -14,13 +14,13 @@ from surefoot.model_inference import ModelInference
 from surefoot.model_spec import ModelSpec, NetworkLike, resolve_spec
 from surefoot.optimisers import OptimiserLike
 from surefoot.runs import checkpoint, directory, training_loop
+from surefoot.runs.custom_metrics import resolve_probe
 from surefoot.runs.log_files import Logger
 from surefoot.runs.provenance import provenance
 from surefoot.runs.resume import resumed_run
 from surefoot.runs.schedule import TrainingSchedule
 from surefoot.runs.tensorboard import Scalars
 from surefoot.runs.training_loop import Evaluator, Listener
-from surefoot.runs.user_probe import resolve_probe
 from surefoot.training.evaluation import MAX_SIDE_BY_SIDE
 
 AnyModel = TypeVar("AnyModel", bound="Model")

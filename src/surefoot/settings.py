@@ -1,7 +1,7 @@
 """Frozen dataclasses of settings that check every field by its type and its bounds.
 
 A part of an agent that is chosen by name (its posterior, its explorer) has a settings class of its own.
-`complete` merges it into the agent's, so that all settings of a model are one flat object.
+`with_components` merges it into the agent's, so that all settings of a model are one flat object.
 """
 
 import math
@@ -87,7 +87,7 @@ def build(config: type[Settings], values: Mapping[str, Any]) -> Any:
     return config(**{name: coerce(name, value, hints[name]) for name, value in values.items()})
 
 
-def complete(config: type[Settings], values: Mapping[str, Any]) -> type[Settings]:
+def with_components(config: type[Settings], values: Mapping[str, Any]) -> type[Settings]:
     """The settings class with those of its components, which `values` may name, merged into it."""
     parts = tuple(
         registry.resolve(coerce(each.name, values.get(each.name, each.default), str)).config

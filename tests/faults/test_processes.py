@@ -99,7 +99,7 @@ def test_a_lock_is_released_as_soon_as_its_holder_is_killed(tmp_path):
     process.communicate()
     config = json.loads((out / "config.json").read_text())
     directory.write_config(out, {**config, "steps": 1})
-    directory.hold(out).release()
+    directory.lock(out).release()
     code, _, err = finished(command("train", "--resume", out))
     assert code in {0, 2}, err
     assert "in use" not in err

@@ -112,7 +112,9 @@ def expected_state(game, reference, ours):
         elif field in LISTS.get(game, {}):
             expected[name] = rows(getattr(reference.env, field), *LISTS[game][field])
         elif field == "ramp_index" and game == "seaquest":
-            expected[name] = reference.env.ramp_index + 1  # Counted from 1: see `surefoot.envs.seaquest`.
+            expected[name] = (
+                reference.env.ramp_index + 1
+            )  # Counted from 1: see `surefoot.envs.seaquest_corrections`.
         elif field not in {"step_count", "shot_timer"} or game != "asterix":
             expected[name] = getattr(reference.env, field, value)
     return expected

@@ -15,7 +15,7 @@ from surefoot.exploration import epsilon_greedy
 from surefoot.losses import bellman_target
 from surefoot.optimisers import resolve_optimiser
 from surefoot.risk import greedy
-from surefoot.settings import Settings, bounded, build, complete
+from surefoot.settings import Settings, bounded, build, with_components
 from surefoot.types import Agent, Beliefs, Learner, MakeNetwork, Policy, RandomKey, Scalar, Transition
 
 
@@ -57,7 +57,7 @@ class AgentKind(NamedTuple):
 
     def settings(self, **given: Any) -> Any:
         """The agent's settings with those of its components: the given ones, otherwise the defaults."""
-        return build(complete(self.config, given), given)
+        return build(with_components(self.config, given), given)
 
 
 Loss = Callable[[PyTree, PyTree, PyTree, Transition, Any, RandomKey], Scalar]

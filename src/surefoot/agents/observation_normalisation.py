@@ -10,7 +10,7 @@ from surefoot.types import Agent, Beliefs, Learner, RandomKey, Scalar, Transitio
 
 MAX_DEVIATION = 10.0
 """Standard deviations beyond which a normalised observation is clipped."""
-SMALLEST_VARIANCE = 1e-8
+MIN_VARIANCE = 1e-8
 
 
 class Moments(NamedTuple):
@@ -44,7 +44,7 @@ def scale(moments: Moments, obs: Array) -> Array:
     variance = moments.squares / jnp.maximum(moments.observations, 1).astype(moments.squares.dtype)
     mean, sd = (
         jnp.broadcast_to(each, obs.shape)
-        for each in (moments.mean, jnp.sqrt(jnp.maximum(variance, SMALLEST_VARIANCE)))
+        for each in (moments.mean, jnp.sqrt(jnp.maximum(variance, MIN_VARIANCE)))
     )
     return jnp.clip((obs.astype(mean.dtype) - mean) / sd, -MAX_DEVIATION, MAX_DEVIATION)
 

@@ -9,7 +9,7 @@ from surefoot.agents.base import AgentConfig
 from surefoot.architectures import image_shape
 from surefoot.errors import UserError, did_you_mean, require
 from surefoot.risk import MEAN, risk_from
-from surefoot.settings import build, complete, require_known
+from surefoot.settings import build, require_known, with_components
 from surefoot.types import ObservationSpace
 
 
@@ -56,7 +56,7 @@ def resolve_settings(agent: str, preset: str, given: Mapping[str, Any]) -> Agent
         accepted = ", ".join(PRESETS)
         raise UserError(f"preset: got {preset}, accepted: {accepted}{did_you_mean(preset, PRESETS)}")
     given = _without_old_names(given, has_risk="risk" in kind.config.__dataclass_fields__)
-    config = complete(kind.config, given)
+    config = with_components(kind.config, given)
     require_known(agent, given, config)
     common, by_agent = PRESETS[preset]
     known = {field.name for field in fields(config)}

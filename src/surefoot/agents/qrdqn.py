@@ -33,7 +33,7 @@ class Config(QuantileConfig, epsilon_greedy.Config, AgentConfig):
     """QR-DQN's settings."""
 
 
-RELEASED = {"levels": "midpoints", "gain": 3.0}
+RELEASED_SETTINGS = {"levels": "midpoints", "gain": 3.0}
 """Settings of the released code where it differs from the paper."""
 
 

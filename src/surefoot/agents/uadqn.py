@@ -38,7 +38,7 @@ class Config(QuantileConfig, AgentConfig):
     """Aleatoric estimator: eq. 7; the value network's quantiles (variant 1); eq. 7 centred over actions."""
 
 
-RELEASED = {"levels": "midpoints", "aleatoric": "released", "prior_scale": "all"}
+RELEASED_SETTINGS = {"levels": "midpoints", "aleatoric": "released", "prior_scale": "all"}
 """Settings of the released code where it differs from the paper, but for beta, which is each experiment's."""
 
 

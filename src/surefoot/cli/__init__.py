@@ -79,7 +79,7 @@ def _parse(args: Sequence[str]) -> Callable[[], int]:
         found: Any = _not_named
         if args[:1] == [name]:
             module = import_module(f"surefoot.cli.{name}")
-            args = getattr(module, "prepared", list)(args)
+            args = getattr(module, "normalised_arguments", list)(args)
             found = module.commands(args)
         if isinstance(found, dict):
             _require_name(name, args[1:2], found)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from surefoot.cli.exit_codes import OK
-from surefoot.cli.train import HOME
+from surefoot.cli.train import RUNS_DIRECTORY
 from surefoot.errors import UserError
 from surefoot.runs.directory import Summary, summaries
 
@@ -23,7 +23,7 @@ def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
 
 
 def _command(
-    home: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")] = HOME,
+    home: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")] = RUNS_DIRECTORY,
 ) -> Callable[[], int]:
     """List the runs in a directory and its subdirectories.
 

@@ -17,7 +17,7 @@ from surefoot.sweeps.progress_table import SweepDisplay, count_phases, make_tabl
 from surefoot.sweeps.runner import LOGS, Phase, RunStatus, run_sweep
 from surefoot.system.signals import exit_as_signalled, graceful_stop
 
-HOME = Path("sweeps")
+SWEEPS_DIRECTORY = Path("sweeps")
 """The directory in which sweeps are by default."""
 
 EngineName = Literal["local", "ray"]
@@ -48,7 +48,7 @@ def _command(
     """
 
     def sweep() -> int:
-        sweep_dir = out or HOME / plan.stem
+        sweep_dir = out or SWEEPS_DIRECTORY / plan.stem
         ended = run_with_display(read_plan(plan), sweep_dir, make_engine(engine, jobs, address), plan.stem)
         runs = [read_progress(sweep_dir, each) for each in ended]
         # A file has no width of its own; rich would take it for a narrow terminal.

@@ -23,7 +23,7 @@ from surefoot.runs.schedule import AUTO
 from surefoot.system.cores import pin_to
 from surefoot.system.signals import stop_if_parent_dies
 
-HOME = Path("runs")
+RUNS_DIRECTORY = Path("runs")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +95,7 @@ class _Peek:
     attached: bool = False
 
 
-def prepared(args: Sequence[str]) -> list[str]:
+def normalised_arguments(args: Sequence[str]) -> list[str]:
     """The arguments with `--thompson` of version 0.1 by its name of today, and help for `--resume` alone."""
     found = [word for arg in args for word in (arg.split("=") if arg.startswith("--thompson=") else [arg])]
     if "--thompson" in found:
@@ -217,7 +217,7 @@ def train(what: Train, settings: AgentConfig) -> int:
         **given,
     )
     name = f"{_slug(what.env)}-{_slug(what.agent)}-seed{what.seed}"
-    out = what.out or new_directory(HOME, name)
+    out = what.out or new_directory(RUNS_DIRECTORY, name)
     try:
         with warnings_as_lines():
             trained.learn(

@@ -17,7 +17,7 @@ from gymnasium.spaces import Box, Discrete
 from jaxtyping import Array, Bool
 from numpy.typing import NDArray
 
-from surefoot.envs import seaquest
+from surefoot.envs import seaquest_corrections
 from surefoot.errors import UserError
 from surefoot.jit import jit_for_startup
 from surefoot.types import Action, Environment, EnvironmentStep, RandomKey
@@ -86,19 +86,19 @@ def make_rules(game: str, sticky_action_prob: float = 0.1) -> Rules:
             "env: MinAtar needs the package pgx, which is not installed: pip install 'surefoot[minatar]'"
         )
     is_seaquest = game == "seaquest"
-    module = seaquest.corrected_module() if is_seaquest else import_module(f"pgx.minatar.{game}")
+    module = seaquest_corrections.corrected_module() if is_seaquest else import_module(f"pgx.minatar.{game}")
     pgx_game = getattr(module, "MinAtar" + game.title().replace("_", ""))(
         use_minimal_action_set=False, sticky_action_prob=sticky_action_prob
     )
-    observe = seaquest.corrected_observe(pgx_game.observe) if is_seaquest else pgx_game.observe
+    observe = seaquest_corrections.corrected_observe(pgx_game.observe) if is_seaquest else pgx_game.observe
 
     def init(key: RandomKey) -> Any:
         state = pgx_game.init(key)
-        return seaquest.corrected_init(state) if is_seaquest else state
+        return seaquest_corrections.corrected_init(state) if is_seaquest else state
 
     def step(state: Any, action: Action, key: RandomKey) -> Any:
         after = pgx_game.step(state, action, key)
-        return seaquest.corrected_step(state, after, observe) if is_seaquest else after
+        return seaquest_corrections.corrected_step(state, after, observe) if is_seaquest else after
 
     return Rules(
         _promoting(init),

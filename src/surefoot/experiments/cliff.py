@@ -81,8 +81,12 @@ def agent_settings(label: str, preset: str, exploration: float) -> tuple[str, di
     released = preset == "released"
     if label == QR_DQN:
         epsilon = {"final_epsilon": 0.05, "final_epsilon_step": 2_000}
-        return "qrdqn", {**LEARNING_SETTINGS, **(qrdqn.RELEASED if released else {}), **epsilon}
-    common = {**LEARNING_SETTINGS, **(uadqn.RELEASED if released else {}), "exploration": exploration}
+        return "qrdqn", {**LEARNING_SETTINGS, **(qrdqn.RELEASED_SETTINGS if released else {}), **epsilon}
+    common = {
+        **LEARNING_SETTINGS,
+        **(uadqn.RELEASED_SETTINGS if released else {}),
+        "exploration": exploration,
+    }
     action_selection: dict[str, dict[str, Any]] = {
         NEUTRAL: {},
         VARIANT_1: {"risk_aversion": 0.5, "aleatoric": "biased"},

@@ -43,9 +43,9 @@ FULL_LENGTH = 5_000_000
 HIGHER_EPSILON = 0.1
 """QR-DQN's final epsilon in the runs that test a claim of the paper about it; otherwise it is the paper's."""
 
-RELEASED: dict[str, dict[str, Any]] = {
-    "uadqn": {**uadqn.RELEASED, "exploration": 0.04},
-    "qrdqn": qrdqn.RELEASED,
+RELEASED_SETTINGS: dict[str, dict[str, Any]] = {
+    "uadqn": {**uadqn.RELEASED_SETTINGS, "exploration": 0.04},
+    "qrdqn": qrdqn.RELEASED_SETTINGS,
 }
 """Settings of the released code on MinAtar, where they differ from the paper's."""
 
@@ -130,8 +130,8 @@ def planned_run(config: Config, key: CurveKey) -> PlannedRun:
     if key.epsilon is not None:
         settings["final_epsilon"] = key.epsilon
         parts.append(f"epsilon{key.epsilon:g}")
-    if config.preset == "released" and key.agent in RELEASED:
-        settings |= RELEASED[key.agent]
+    if config.preset == "released" and key.agent in RELEASED_SETTINGS:
+        settings |= RELEASED_SETTINGS[key.agent]
         parts.append("released")
     parts.append(f"seed{key.seed}")
     return PlannedRun(name="-".join(parts), steps=config.steps, settings=settings)

@@ -8,8 +8,8 @@ import numpy as np
 
 from surefoot.claims import Claim, Criterion, above, below, between, claim, recovers
 from surefoot.experiments.base import Advance, DirectExperiment, ExperimentConfig, Outcome, Table
+from surefoot.experiments.estimator_simulation import Case, EstimatorMoments, Simulation
 from surefoot.experiments.normal_posterior import NormalPosterior, correlated, posterior_after
-from surefoot.experiments.sampling_error import Case, Moments, Simulation, simulate
 from surefoot.figures import propositions as figure
 from surefoot.settings import bounded
 
@@ -84,7 +84,7 @@ def run(config: Config, advance: Advance) -> Outcome:
     work = [case.draws * len(case.posterior.mean) for case in cases]
     simulations: list[Simulation] = []
     for stream, case in enumerate(cases):
-        simulations.append(simulate(case, config.seeds, config.steps, stream))
+        simulations.append(simulate_estimators(case, config.seeds, config.steps, stream))
         advance(work[stream] / sum(work))
     table = tabulate(simulations)
     curves = closed_forms()
@@ -161,7 +161,7 @@ def ratio(simulated: float, error: float, truth: float) -> Deviation:
     return Deviation(simulated / truth, max(error / truth, ROUNDING), 1)
 
 
-def bias(found: Moments, truth: float, posterior: NormalPosterior) -> Deviation:
+def bias(found: EstimatorMoments, truth: float, posterior: NormalPosterior) -> Deviation:
     """The bias of an estimator, in units of the total variance."""
     total = posterior.epistemic_variance + posterior.aleatoric_variance
     return Deviation((found.mean - truth) / total, max(found.mean_error / total, ROUNDING), 0)
@@ -177,7 +177,7 @@ def worst(deviations: Iterable[Deviation]) -> dict[str, Any]:
 def slope_over_quantiles(simulations: Iterable[Simulation], estimator: str) -> dict[str, Any]:
     """Measurement and interval of the slope of log variance over log N, for large N."""
     kept = [each for each in simulations if each.case.value >= MIN_QUANTILES_FOR_SLOPE]
-    found: list[Moments] = [getattr(each, estimator) for each in kept]
+    found: list[EstimatorMoments] = [getattr(each, estimator) for each in kept]
     log_counts = np.log([each.case.value for each in kept])
     log_variances = np.log([each.variance for each in found])
     errors = np.array([each.variance_error / each.variance for each in found])

@@ -17,7 +17,7 @@ from surefoot.runs.provenance import provenance
 from surefoot.sweeps.ledger import LEDGER
 
 SUMMARY = "summary.json"
-HOME = Path("reproductions")
+REPRODUCTIONS_DIRECTORY = Path("reproductions")
 """The directory of results for which no other is given."""
 
 
@@ -30,7 +30,7 @@ def file_names(experiment: Experiment) -> list[str]:
 def results_directory(experiment: Experiment, out: Path | None, *, overwrite: bool) -> Path:
     """A directory for the results, made before the work so that a mistake is noticed early."""
     if out is None:
-        return new_directory(HOME, experiment.name)
+        return new_directory(REPRODUCTIONS_DIRECTORY, experiment.name)
     existing = _existing_files(experiment, out)
     if existing and not overwrite:
         raise UserError(
@@ -41,7 +41,7 @@ def results_directory(experiment: Experiment, out: Path | None, *, overwrite: bo
 
 def sweep_directory(experiment: Experiment, out: Path | None, *, overwrite: bool) -> Path:
     """The directory of an experiment's runs: a new one, or an earlier one that is resumed."""
-    out = out or HOME / experiment.name
+    out = out or REPRODUCTIONS_DIRECTORY / experiment.name
     existing = _existing_files(experiment, out)
     if existing and not overwrite and not _is_of(experiment, out):
         raise UserError(

@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from surefoot.errors import UserError
-from surefoot.runs import format_1
+from surefoot.runs import checkpoint_format_1
 from surefoot.system.disk import (
     disk_error,
     free_bytes,
@@ -50,7 +50,7 @@ class Manifest(NamedTuple):
 
     def file_of(self, part: str) -> str:
         """The name of the file that holds a part."""
-        return f"{format_1.part_name(part) if self.format == 1 else part}.safetensors"
+        return f"{checkpoint_format_1.part_name(part) if self.format == 1 else part}.safetensors"
 
     def has(self, part: str) -> bool:
         """Whether the checkpoint holds a part."""
@@ -139,7 +139,7 @@ def manifest_of(directory: Path) -> Manifest:
         files = {str(name): dict(each) for name, each in found["files"].items()}
         step, notes = int(found["step"]), dict(found["notes"])
         if version == 1:
-            notes = format_1.notes(notes)
+            notes = checkpoint_format_1.notes(notes)
         for name, each in files.items():
             if Path(name).name != name or name.startswith("."):
                 raise CheckpointError(f"{path}: names a file {name!r} outside of its directory")
@@ -179,7 +179,9 @@ def read(
     is_old = manifest.format == 1
     if is_old and expected is not None:
         stored = {
-            format_1.tensor_name(name): spec._replace(dtype=format_1.dtype_of(name, spec.dtype))
+            checkpoint_format_1.tensor_name(name): spec._replace(
+                dtype=checkpoint_format_1.dtype_of(name, spec.dtype)
+            )
             for name, spec in expected.items()
         }
     else:
@@ -193,7 +195,10 @@ def read(
     except (OSError, SafetensorError, KeyError) as error:
         raise CheckpointError(f"{path}: not readable ({type(error).__name__})") from error
     if is_old and expected is not None:
-        return {name: format_1.converted(name, arrays[format_1.tensor_name(name)]) for name in expected}
+        return {
+            name: checkpoint_format_1.converted(name, arrays[checkpoint_format_1.tensor_name(name)])
+            for name in expected
+        }
     return arrays
 
 

@@ -47,7 +47,7 @@ def create(directory: Path, config: Mapping[str, Any]) -> FileLock:
             _require_empty(
                 directory
             )  # Before the lock, so that no file is added to someone else's directory.
-        lock = hold(directory)
+        held = lock(directory)
     except OSError as error:
         raise UserError(
             f"out: got {directory}, accepted: a directory to write to ({error.strerror})"
@@ -56,9 +56,9 @@ def create(directory: Path, config: Mapping[str, Any]) -> FileLock:
         _require_empty(directory)
         write_config(directory, config)
     except BaseException:
-        lock.release()
+        held.release()
         raise
-    return lock
+    return held
 
 
 def _require_empty(directory: Path) -> None:
@@ -75,11 +75,11 @@ def write_config(directory: Path, config: Mapping[str, Any]) -> None:
     replace_file(directory / CONFIG, (json.dumps(config, indent=2) + "\n").encode())
 
 
-def hold(directory: Path) -> FileLock:
+def lock(directory: Path) -> FileLock:
     """Lock a run's directory for this process; the operating system unlocks it if the process dies."""
-    lock = lock_at(directory / LOCK)
+    held = lock_at(directory / LOCK)
     try:
-        lock.acquire()
+        held.acquire()
     except Timeout:
         raise UserError(
             f"{directory}: in use by {_holder(directory)}, accepted: one writer at a time"
@@ -91,10 +91,10 @@ def hold(directory: Path) -> FileLock:
         ) from error
     with suppress(OSError):  # It only serves a message, and the disk may be full.
         (directory / HOLDER).write_text(f"process {os.getpid()} on {socket.gethostname()}")
-    return lock
+    return held
 
 
-def is_held(directory: Path) -> bool:
+def is_locked(directory: Path) -> bool:
     """Whether some process has locked a run's directory now."""
     if not (directory / LOCK).exists():
         return False

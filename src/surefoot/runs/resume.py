@@ -68,7 +68,7 @@ def resumed_run(home: Path, steps: int | None = None) -> Generator[ResumedRun]:
     spec, schedule = ModelSpec.from_json(config), TrainingSchedule.from_json(config)
     if steps is not None:
         schedule = replace(schedule, steps=steps)
-    lock = directory.hold(home)
+    lock = directory.lock(home)
     try:
         newest = directory.newest_checkpoint(home)
         newest.warn_of_damage()

@@ -5,7 +5,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any, NamedTuple
 
 from surefoot.errors import UserError, require, require_whole_number
-from surefoot.runs.user_probe import resolve_probe
+from surefoot.runs.custom_metrics import resolve_probe
 from surefoot.text import error_line
 from surefoot.training.evaluation import MAX_EPISODE_STEPS
 

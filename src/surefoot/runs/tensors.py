@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from surefoot.replay import Replay
 from surefoot.runs.checkpoint import ArraySpec, CheckpointError, Tensors, require_arrays
-from surefoot.training.flat_state import is_key
+from surefoot.training.flat_state import is_random_key
 
 BITS = ".bits"
 """Ends the name of an array of booleans that are stored as bits, eight to a byte."""
@@ -27,7 +27,7 @@ def from_tensors(template: PyTree, tensors: Tensors) -> Any:
     def leaf(path: Any, like: Any) -> Any:
         # Copy: memory that NumPy owns must not be donated.
         array = jnp.array(tensors[_name(path)], copy=True)
-        return jax.random.wrap_key_data(array) if is_key(like) else array
+        return jax.random.wrap_key_data(array) if is_random_key(like) else array
 
     return jax.tree_util.tree_map_with_path(leaf, template)
 
@@ -101,4 +101,4 @@ def _name(path: Any) -> str:
 
 
 def _plain(leaf: Any) -> Any:
-    return jax.random.key_data(leaf) if is_key(leaf) else leaf
+    return jax.random.key_data(leaf) if is_random_key(leaf) else leaf

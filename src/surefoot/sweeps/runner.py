@@ -140,7 +140,7 @@ class _Sweep:
         for _ in range(len(self._queue)):
             run = self._queue.popleft()
             path = run_directory(self._sweep_dir, run)
-            if directory.is_held(path):  # By a process of a sweep that was killed: it is about to exit.
+            if directory.is_locked(path):  # By a process of a sweep that was killed: it is about to exit.
                 self._queue.append(run)
                 continue
             self._start(run, path)
@@ -180,7 +180,7 @@ class _Sweep:
 
     def _can_be_resumed(self, run: PlannedRun, code: int) -> bool:
         """Whether a run was killed, or found its directory in use by a process that is about to exit."""
-        return _is_signalled(code) or directory.is_held(run_directory(self._sweep_dir, run))
+        return _is_signalled(code) or directory.is_locked(run_directory(self._sweep_dir, run))
 
     def _failure_reason(self, run: PlannedRun, code: int) -> str:
         """Why a run is not started again: the last line of its log, unless it was killed."""

@@ -112,7 +112,7 @@ class Lanes(NamedTuple):
     lengths: Array
 
 
-class Programs(NamedTuple):
+class EvaluationPrograms(NamedTuple):
     """Compiled evaluation."""
 
     reset: Callable[..., Lanes]
@@ -163,7 +163,7 @@ def evaluate_compiled(
 
 
 @cached_program
-def _programs(decision: Decision, environment: Environment) -> Programs:
+def _programs(decision: Decision, environment: Environment) -> EvaluationPrograms:
     def reset(env_key: Array) -> Lanes:
         env_state, obs = environment.reset(key_at(env_key, 0))
         return Lanes(env_state, obs, jnp.zeros((), bool), jnp.zeros((), float), jnp.zeros((), jnp.int32))
@@ -194,4 +194,4 @@ def _programs(decision: Decision, environment: Environment) -> Programs:
 
         return jax.lax.while_loop(goes_on, one_step, (time, lanes))[1]
 
-    return Programs(jax.jit(jax.vmap(reset)), jit_for_speed(advance))
+    return EvaluationPrograms(jax.jit(jax.vmap(reset)), jit_for_speed(advance))

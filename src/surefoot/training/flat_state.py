@@ -22,7 +22,7 @@ class FlatLayout(NamedTuple):
 def flat_layout(example: PyTree) -> FlatLayout:
     """The layout of pytrees like this one; shapes are enough."""
     leaves, structure = jax.tree.flatten(example)
-    keys = [is_key(leaf) for leaf in leaves]
+    keys = [is_random_key(leaf) for leaf in leaves]
 
     def unflatten(flat: list[Array]) -> Any:
         pairs = zip(keys, flat, strict=True)
@@ -33,9 +33,9 @@ def flat_layout(example: PyTree) -> FlatLayout:
 
 def flatten(tree: PyTree) -> list[Array]:
     """A pytree's leaves, random keys as their data."""
-    return [jax.random.key_data(leaf) if is_key(leaf) else leaf for leaf in jax.tree.leaves(tree)]
+    return [jax.random.key_data(leaf) if is_random_key(leaf) else leaf for leaf in jax.tree.leaves(tree)]
 
 
-def is_key(leaf: Any) -> bool:
+def is_random_key(leaf: Any) -> bool:
     """Whether a leaf is a random key."""
     return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)

@@ -47,7 +47,7 @@ class HostedState(NamedTuple):
     episode: PlayedEpisode
 
 
-class Programs(NamedTuple):
+class HostedPrograms(NamedTuple):
     """What is compiled; it does not depend on the environment."""
 
     init: Callable[..., tuple[TrainState, ActionChoice]]
@@ -60,7 +60,7 @@ class Programs(NamedTuple):
 
 
 @cached_program
-def _programs(agent: Agent, config: AgentConfig, shape: tuple[int, ...], dtype: Any) -> Programs:
+def _programs(agent: Agent, config: AgentConfig, shape: tuple[int, ...], dtype: Any) -> HostedPrograms:
     """The programs for one agent and observations of this shape and dtype."""
 
     def init(key: RandomKey, obs: Any) -> tuple[TrainState, ActionChoice]:
@@ -97,7 +97,7 @@ def _programs(agent: Agent, config: AgentConfig, shape: tuple[int, ...], dtype: 
         (_, number, length), flag = state_shapes.episode, choice_shapes.nongreedy
         return records.allocate(StepRecord(choice_shapes, number, flag, flag, number, length, {}))
 
-    return Programs(
+    return HostedPrograms(
         jit_for_startup(init),
         jit_for_startup(restart),
         one_step,

@@ -20,7 +20,7 @@ from surefoot.program_cache import cached_program
 from surefoot.risk import NamedRiskMeasure, RiskKind, best_action
 from surefoot.types import Action, Agent, Beliefs, ObservationSpace, RandomKey
 
-INFERENCE = 2**31 - 1
+INFERENCE_STREAM = 2**31 - 1
 """Sets the keys of inference apart from those of training."""
 
 KeyData = NDArray[np.uint32]
@@ -56,7 +56,7 @@ def decision_of(agent: Agent, risk: NamedRiskMeasure | None) -> tuple[Decision, 
     return Decision(agent, risk.kind), tuple(np.asarray(number, precision) for number in risk.numbers)
 
 
-class Programs(NamedTuple):
+class InferencePrograms(NamedTuple):
     """Compiled inference of one agent under one risk measure."""
 
     batch: Callable[..., tuple[Beliefs, Array]]
@@ -66,7 +66,7 @@ class Programs(NamedTuple):
 
 
 @cached_program
-def _decision_programs(decision: Decision) -> Programs:
+def _decision_programs(decision: Decision) -> InferencePrograms:
     def batch(params: PyTree, obs: Array, key: Array, numbers: Any) -> tuple[Beliefs, Array]:
         keys = jax.random.split(jax.random.wrap_key_data(key), obs.shape[0])
         return jax.vmap(decision, in_axes=(None, 0, 0, None))(params, obs, keys, numbers)
@@ -75,7 +75,7 @@ def _decision_programs(decision: Decision) -> Programs:
         step_key = jax.random.fold_in(jax.random.wrap_key_data(key), time)
         return decision(params, obs, step_key, numbers)[1]
 
-    return Programs(jax.jit(batch), jax.jit(single))
+    return InferencePrograms(jax.jit(batch), jax.jit(single))
 
 
 @cached_program
@@ -102,7 +102,7 @@ class Predictor:
     ) -> None:
         self._agent = agent
         self._observations, self._actions = observation_space, action_space
-        self._key = jax.random.fold_in(jax.random.key(seed), INFERENCE)
+        self._key = jax.random.fold_in(jax.random.key(seed), INFERENCE_STREAM)
         self._calls = 0
 
     def beliefs(self, params: PyTree, observation: Any) -> Beliefs:

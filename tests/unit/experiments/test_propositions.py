@@ -6,8 +6,8 @@ import pytest
 from surefoot import estimators
 from surefoot.claims import Verdict
 from surefoot.experiments import propositions
+from surefoot.experiments.estimator_simulation import Case, EstimatorMoments, Simulation
 from surefoot.experiments.normal_posterior import correlated, posterior_after
-from surefoot.experiments.sampling_error import Case, Moments, Simulation, simulate
 
 QUICK = propositions.Config(seeds=2, steps=4000)
 
@@ -72,7 +72,7 @@ def test_seeds_and_streams_have_different_random_numbers():
     case = Case("draws", 2, posterior_after(2, 8))
 
     def mean(seeds, stream):
-        return simulate(case, seeds, 100, stream).epistemic.mean
+        return simulate_estimators(case, seeds, 100, stream).epistemic.mean
 
     assert mean(1, 0) == mean(1, 0)
     assert len({mean(1, 0), mean(1, 1), mean(2, 0), mean(3, 0)}) == 4
@@ -83,7 +83,7 @@ def test_slope_and_its_interval_are_those_computed_by_hand():
     simulations = [
         Simulation(
             Case("quantiles", n, posterior_after(2, 2)),
-            *[Moments(0.0, 0.0, 3.0 / n, 0.03 / n)] * 3,
+            *[EstimatorMoments(0.0, 0.0, 3.0 / n, 0.03 / n)] * 3,
             0.0,
         )
         for n in (16, 32)

@@ -132,13 +132,13 @@ def test_a_directory_that_holds_something_is_refused_and_not_changed(run, tmp_pa
 
 
 def test_a_second_writer_learns_who_the_first_is(tmp_path):
-    lock = directory.hold(tmp_path)
+    lock = directory.lock(tmp_path)
     try:
         with pytest.raises(UserError, match=f"in use by process {os.getpid()} on .*accepted: one writer"):
-            directory.hold(tmp_path)
+            directory.lock(tmp_path)
     finally:
         lock.release()
-    directory.hold(tmp_path).release()
+    directory.lock(tmp_path).release()
 
 
 def test_a_disk_without_locks_is_refused_not_trusted(tmp_path, monkeypatch):
@@ -149,7 +149,7 @@ def test_a_disk_without_locks_is_refused_not_trusted(tmp_path, monkeypatch):
 
     monkeypatch.setattr(fcntl, "flock", unknown)
     with pytest.raises(UserError, match=r"could not be locked \(Function not implemented\), accepted"):
-        directory.hold(tmp_path)
+        directory.lock(tmp_path)
 
 
 def test_a_summary_of_all_runs(run):

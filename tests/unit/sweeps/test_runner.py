@@ -169,7 +169,7 @@ def test_a_run_whose_directory_is_in_use_is_waited_for(tmp_path):
     run = planned(1)[0]
     path = run_directory(tmp_path, run)
     path.mkdir(parents=True)
-    lock, shown = directory.hold(path), []
+    lock, shown = directory.lock(path), []
 
     def show(statuses):
         shown.append(phases(statuses))

@@ -19,7 +19,7 @@ class Case(NamedTuple):
     draws: int = 2
 
 
-class Moments(NamedTuple):
+class EstimatorMoments(NamedTuple):
     """Mean and variance of an estimator, with their standard errors."""
 
     mean: float
@@ -32,15 +32,15 @@ class Simulation(NamedTuple):
     """The moments of the estimators over many sets of draws."""
 
     case: Case
-    epistemic: Moments
-    aleatoric: Moments
-    one_network: Moments
-    """Moments of the variance of the first draw's quantiles, the biased estimator."""
+    epistemic: EstimatorMoments
+    aleatoric: EstimatorMoments
+    one_network: EstimatorMoments
+    """EstimatorMoments of the variance of the first draw's quantiles, the biased estimator."""
     sum_mismatch: float
     """Largest relative difference of the two sides of eq. 6, each set of draws taken as a posterior."""
 
 
-def simulate(case: Case, seeds: int, steps: int, stream: int) -> Simulation:
+def simulate_estimators(case: Case, seeds: int, steps: int, stream: int) -> Simulation:
     """Estimate from `steps` independent sets of draws per seed; each `stream` has its own random numbers."""
     results: list[tuple[NDArray[Any], ...]] = []
     for seed in range(seeds):
@@ -68,11 +68,11 @@ def _sum_mismatch(draws: NDArray[Any]) -> NDArray[Any]:
     return np.abs((epistemic + aleatoric) / estimators.posterior_total_variance(draws) - 1)
 
 
-def _moments(values: NDArray[Any]) -> Moments:
+def _moments(values: NDArray[Any]) -> EstimatorMoments:
     """Sample moments; the error of the variance comes from the fourth moment."""
     squares = (values - values.mean()) ** 2
     variance = float(squares.mean())
-    return Moments(
+    return EstimatorMoments(
         float(values.mean()),
         float(np.sqrt(variance / len(values))),
         variance,

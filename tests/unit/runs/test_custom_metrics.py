@@ -7,8 +7,8 @@ import pytest
 
 import surefoot
 from surefoot.errors import UserError
+from surefoot.runs.custom_metrics import resolve_probe
 from surefoot.runs.log_files import read_metrics
-from surefoot.runs.user_probe import resolve_probe
 
 PROBES = """
 import numpy as np
