@@ -71,7 +71,7 @@ def learned(request):
         return jax.random.randint(step_key, (), 0, NEVER_TRIED)
 
     driver = compiled_driver.make(agent._replace(explore=tries_two), probe(), config)
-    state, _, _ = driver.advance(driver.init(jax.random.key(0)), 2_000)
+    state, _, _ = driver.advance(driver.init(jax.random.key(0)), 1_200)
     beliefs_of = jax.jit(jax.vmap(agent.beliefs, in_axes=(None, 0, None)))
     return request.param, beliefs_of(state.train.learner.params, jnp.eye(5), jax.random.key(0))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from surefoot.claims import Claim, Criterion, above, below, between, claim, recovers
 from surefoot.experiments.base import Advance, DirectExperiment, ExperimentConfig, Outcome, Table
-from surefoot.experiments.estimator_simulation import Case, EstimatorMoments, Simulation
+from surefoot.experiments.estimator_simulation import Case, EstimatorMoments, Simulation, simulate_estimators
 from surefoot.experiments.normal_posterior import NormalPosterior, correlated, posterior_after
 from surefoot.figures import propositions as figure
 from surefoot.settings import bounded

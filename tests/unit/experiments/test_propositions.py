@@ -6,7 +6,7 @@ import pytest
 from surefoot import estimators
 from surefoot.claims import Verdict
 from surefoot.experiments import propositions
-from surefoot.experiments.estimator_simulation import Case, EstimatorMoments, Simulation
+from surefoot.experiments.estimator_simulation import Case, EstimatorMoments, Simulation, simulate_estimators
 from surefoot.experiments.normal_posterior import correlated, posterior_after
 
 QUICK = propositions.Config(seeds=2, steps=4000)
