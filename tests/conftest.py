@@ -12,7 +12,7 @@ if os.environ.get("SUREFOOT_SOAK") != "1":
     os.environ.setdefault("XLA_FLAGS", " ".join([*quickly, "--xla_llvm_disable_expensive_passes=true"]))
 # In the environment, so that processes that tests start share the cache.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parent.parent / ".jax_cache"))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.05")
 
 import jax
 import matplotlib as mpl

@@ -10,8 +10,10 @@ QUICK = {
     "batch_size": 4,
     "learning_starts": 30,
     "target_period": 20,
-    "replay_capacity": 500,
+    "replay_capacity": 60,
 }
+FLAGS = [word for name, value in QUICK.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+"""The same settings for the command."""
 CLIFF = "surefoot/WindyCliff-v0"
 
 
@@ -34,3 +36,9 @@ class TwoArms(gymnasium.Env):
     def step(self, action):
         reward = 1.0 if action == 3 else float(self.np_random.choice([5.0, -2.0]))
         return np.ones(1, np.float32), reward, True, False, {}
+
+
+def jitted(agent):
+    """An agent whose functions are compiled; operation by operation, they would take far longer."""
+    names = ("init", "observe", "update", "loss", "beliefs", "renew_target")
+    return agent._replace(**{name: jax.jit(getattr(agent, name)) for name in names})

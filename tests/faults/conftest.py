@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 import surefoot
-from tests.faults.helpers import CLIFF, QUICK
+from tests.small_models import CLIFF, QUICK
 
 SOAK = os.environ.get("SUREFOOT_SOAK") == "1"
 

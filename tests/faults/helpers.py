@@ -10,20 +10,13 @@ import numpy as np
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from surefoot.runs import directory
+from tests import small_models
+from tests.small_models import CLIFF
 
-CLIFF = "surefoot/WindyCliff-v0"
-QUICK = {
-    "network": "mlp:8",
-    "batch_size": 4,
-    "learning_starts": 30,
-    "target_period": 20,
-    "replay_capacity": 60,
-}
 PLAN = {"log_every": 20, "eval_every": 30, "eval_episodes": 1, "checkpoint_every": 25, "progress": False}
 FLAGS = [
-    *("--network", "mlp:8", "--batch-size", "4", "--learning-starts", "30", "--target-period", "20"),
-    *("--replay-capacity", "60", "--log-every", "20", "--eval-every", "30", "--eval-episodes", "1"),
-    *("--checkpoint-every", "25"),
+    *small_models.FLAGS,
+    *("--log-every", "20", "--eval-every", "30", "--eval-episodes", "1", "--checkpoint-every", "25"),
 ]
 TINY_PLAN = f"""
 [defaults]

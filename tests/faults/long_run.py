@@ -11,7 +11,7 @@ from pathlib import Path
 import jax.monitoring
 
 import surefoot
-from tests.faults.helpers import QUICK
+from tests.small_models import QUICK
 
 
 def resident_bytes():

@@ -18,7 +18,8 @@ from surefoot.runs.divergence import DivergenceError
 from surefoot.runs.log_files import read_metrics
 from surefoot.system import memory
 from surefoot.training.episode_seeds import episode_seed
-from tests.faults.helpers import CLIFF, PLAN, QUICK
+from tests.faults.helpers import PLAN
+from tests.small_models import CLIFF, QUICK
 
 
 class Rich(gymnasium.Env):

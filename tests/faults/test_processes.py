@@ -9,7 +9,8 @@ import pytest
 import surefoot
 from surefoot.runs import checkpoint, directory
 from surefoot.runs.log_files import read_metrics
-from tests.faults.helpers import CLIFF, FLAGS, command, finished
+from tests.faults.helpers import FLAGS, command, finished
+from tests.small_models import CLIFF
 
 LONG = [
     "train",

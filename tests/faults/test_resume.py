@@ -11,7 +11,8 @@ import surefoot
 from surefoot.errors import UserError
 from surefoot.model import MODELS
 from surefoot.runs import directory, schedule, training_loop
-from tests.faults.helpers import CLIFF, PLAN, QUICK, assert_same_run
+from tests.faults.helpers import PLAN, assert_same_run
+from tests.small_models import CLIFF, QUICK
 
 
 def begun(env, name, out, steps, callbacks=(), **more):

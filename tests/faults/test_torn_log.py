@@ -7,7 +7,8 @@ import pytest
 import surefoot
 from surefoot.runs import directory
 from surefoot.runs.log_files import EPISODES, METRICS, read_episodes, read_metrics, rewind
-from tests.faults.helpers import CLIFF, PLAN, QUICK, assert_same_run
+from tests.faults.helpers import PLAN, assert_same_run
+from tests.small_models import CLIFF, QUICK
 
 
 @pytest.fixture(scope="module")

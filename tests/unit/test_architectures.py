@@ -89,11 +89,13 @@ class WithFunctions(eqx.Module):
 
 
 @pytest.mark.parametrize(
-    "make",
-    [WithFunctions, lambda key, outputs: eqx.nn.MLP(11, outputs, 8, 1, key=key)],
-    ids=["own", "equinox"],
+    ("name", "make"),
+    [
+        *((name, WithFunctions) for name in AGENTS),
+        ("uadqn", lambda key, outputs: eqx.nn.MLP(11, outputs, 8, 1, key=key)),
+    ],
+    ids=[*AGENTS, "uadqn with Equinox's own"],
 )
-@pytest.mark.parametrize("name", list(AGENTS))
 def test_every_agent_learns_with_any_equinox_module_in_the_compiled_loop(name, make):
     environment = windy_cliff.make()
     kind = AGENTS[name]

@@ -12,11 +12,11 @@ import pytest
 import surefoot
 from surefoot.risk import parse_risk
 from surefoot.types import Beliefs
-from tests.small_models import QUICK
+from tests import small_models
+from tests.small_models import CLIFF, QUICK
 
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 FILES = dict(re.findall(r"```python\n# (my_package/\w+\.py)\n(.*?)```", PAGE.read_text(), re.DOTALL))
-CLIFF = "surefoot/WindyCliff-v0"
 MAX_LINES = {"my_package/double_dqn.py": 40}
 """The agent's example is held to fewer lines than the others' 60."""
 
@@ -47,23 +47,19 @@ def test_each_part_is_one_file_of_few_lines():
         assert len(text.splitlines()) <= MAX_LINES.get(name, 60), name
 
 
-FLAGS = [
-    *("--network", "mlp:8", "--batch-size", "4", "--learning-starts", "30", "--target-period", "20"),
-    *("--replay-capacity", "500", "--steps", "80", "--eval-every", "40", "--eval-episodes", "2"),
-]
+FLAGS = [*small_models.FLAGS, "--steps", "80", "--eval-every", "40", "--eval-episodes", "2"]
 
 
 @pytest.mark.parametrize(
-    ("flags", "setting"),
+    ("env", "flags", "setting"),
     [
-        (["--explorer", "my_package.ucb:KIND", "--confidence", "2"], ("confidence", 2.0)),
-        (["--posterior", "my_package.ensemble:KIND"], ("ensemble_gain", 2**0.5)),
-        (["--risk", "my_package.cvar:KIND:0.25"], ("risk", "my_package.cvar:KIND:0.25")),
-        (["--agent", "my_package.double_dqn:KIND"], ("final_epsilon_step", 10_000)),
+        (CLIFF, ["--explorer", "my_package.ucb:KIND", "--confidence", "2"], ("confidence", 2.0)),
+        ("CartPole-v1", ["--posterior", "my_package.ensemble:KIND"], ("ensemble_gain", 2**0.5)),
+        (CLIFF, ["--risk", "my_package.cvar:KIND:0.25"], ("risk", "my_package.cvar:KIND:0.25")),
+        ("CartPole-v1", ["--agent", "my_package.double_dqn:KIND"], ("final_epsilon_step", 10_000)),
     ],
-    ids=["explorer", "posterior", "risk", "agent"],
+    ids=["explorer, compiled", "posterior, hosted", "risk, compiled", "agent, hosted"],
 )
-@pytest.mark.parametrize("env", [CLIFF, "CartPole-v1"], ids=["compiled", "hosted"])
 def test_the_command_trains_resumes_and_evaluates_with_it(run, here, env, flags, setting):
     code, out, err = run("train", "--env", env, "--out", "mine", *flags, *FLAGS)
     assert code == 0, err

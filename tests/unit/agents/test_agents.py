@@ -12,6 +12,7 @@ from surefoot.architectures import minatar_architecture, mlp_architecture
 from surefoot.errors import UserError
 from surefoot.estimators import aleatoric_variance, epistemic_variance
 from surefoot.types import Transition
+from tests.small_models import jitted
 
 KEY = jax.random.key(0)
 ARCHITECTURE = mlp_architecture(3, (8,))
@@ -27,11 +28,9 @@ def batch_of(size, reward=0.0, terminated=True):
 
 @cache
 def compiled(name, architecture=ARCHITECTURE, actions=2, **settings):
-    """An agent whose functions are compiled; operation by operation, they would take far longer."""
+    """The same agent for equal arguments."""
     kind = AGENTS[name]
-    agent = kind.make(kind.settings(**settings), architecture, actions, None)
-    programs = ("init", "update", "beliefs", "renew_target")
-    return agent._replace(**{each: jax.jit(getattr(agent, each)) for each in programs})
+    return jitted(kind.make(kind.settings(**settings), architecture, actions, None))
 
 
 def uadqn_with(**settings):

@@ -4,8 +4,9 @@ import sys
 
 import pytest
 
-QUICK = ["--network", "mlp:8", "--batch-size", "4", "--learning-starts", "50", "--replay-capacity", "500"]
-CLIFF = ["train", "--env", "surefoot/WindyCliff-v0", "--steps", "200", *QUICK]
+from tests.small_models import FLAGS
+
+CLIFF = ["train", "--env", "surefoot/WindyCliff-v0", "--steps", "200", *FLAGS]
 
 
 @pytest.fixture

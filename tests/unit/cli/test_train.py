@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from surefoot.runs.log_files import read_metrics
-from tests.unit.cli.conftest import CLIFF, QUICK
+from tests.small_models import FLAGS as QUICK
+from tests.unit.cli.conftest import CLIFF
 
 MY_ENVIRONMENT = """
 import gymnasium

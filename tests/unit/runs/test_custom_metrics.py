@@ -9,6 +9,7 @@ import surefoot
 from surefoot.errors import UserError
 from surefoot.runs.custom_metrics import resolve_probe
 from surefoot.runs.log_files import read_metrics
+from tests.small_models import QUICK
 
 PROBES = """
 import numpy as np
@@ -26,7 +27,6 @@ def no_numbers(model):
 def nothing(model):
     return None
 """
-SETTINGS = {"network": "mlp:8", "batch_size": 4, "learning_starts": 30, "replay_capacity": 200}
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +58,7 @@ def test_what_is_no_function_is_refused():
 
 
 def test_a_bad_name_leaves_no_run_behind(tmp_path):
-    model = surefoot.DQN("CartPole-v1", **SETTINGS)
+    model = surefoot.DQN("CartPole-v1", **QUICK)
     with pytest.raises(UserError, match=r"^probe: "):
         model.learn(40, out=tmp_path / "run", probe="my_probes:absent", progress=False)
     assert not (tmp_path / "run").exists()
@@ -73,7 +73,7 @@ def test_what_it_returns_must_be_numbers_by_name(name):
 def test_numbers_are_logged_and_go_on_after_a_resume_as_if_never_stopped(tmp_path):
     def learn(steps, out):
         options = {"out": out, "probe": "my_probes:best_value", "log_every": 20, "progress": False}
-        return surefoot.DQN("CartPole-v1", seed=1, **SETTINGS).learn(steps, **options)
+        return surefoot.DQN("CartPole-v1", seed=1, **QUICK).learn(steps, **options)
 
     learn(120, tmp_path / "whole")
     learn(60, tmp_path / "stopped")

@@ -14,14 +14,7 @@ from surefoot.errors import UserError
 from surefoot.runs import directory
 from surefoot.runs.log_files import LogFiles, read_episodes, read_metrics
 from surefoot.runs.metrics import EpisodeRow
-
-QUICK = {
-    "network": "mlp:8",
-    "batch_size": 4,
-    "learning_starts": 50,
-    "target_period": 20,
-    "replay_capacity": 500,
-}
+from tests.small_models import QUICK
 
 
 @pytest.fixture(scope="module")
