@@ -1,4 +1,4 @@
-"""Errors that a user can mend: one line that names the field, its value and what is accepted."""
+"""Errors that a user can fix: one line that names the field, its value and what is accepted."""
 
 import difflib
 import operator
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class UserError(ValueError):
-    """A mistake that the user can mend. Its text is one line and says how."""
+    """A mistake that the user can fix. Its text is one line and says how."""
 
 
 class FaultyEnvironmentError(UserError):

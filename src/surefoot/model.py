@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from surefoot.agents import AGENTS
 from surefoot.agents.base import AgentKind
 from surefoot.envs.resolve import EnvHandle, EnvLike, resolve_env
-from surefoot.errors import UserError, require_whole_number
+from surefoot.errors import UserError, require, require_whole_number
 from surefoot.model_inference import ModelInference
 from surefoot.model_spec import ModelSpec, NetworkLike, resolve_spec
 from surefoot.optimisers import OptimiserLike
@@ -77,9 +77,10 @@ class Model(ModelInference):
             settings: Settings of the agent, see its `Config`; among them for UA-DQN `risk="mean-sd:0.5"`,
                 for which `risk_aversion=0.5` is short.
         """
-        name = agent or self.agent_name
+        name = self.agent_name or agent
         if name is None:
             raise UserError(f"agent: not given, accepted: {AGENTS.accepted}")
+        require("agent", agent, agent in {None, name}, f"{name} for {type(self).__name__}")
         handle = resolve_env(env, env_kwargs, driver)
         spec = resolve_spec(
             name,
@@ -117,11 +118,11 @@ class Model(ModelInference):
         loggers: Sequence[Logger] = (),
         progress: bool = True,
     ) -> AnyModel:
-        """Train for this many steps; called again, go on.
+        """Train for this many steps; called again, continue.
 
         Args:
             total_timesteps: How many, beyond those made before.
-            env: Another environment to go on in, with the same spaces.
+            env: Another environment to continue in, with the same spaces.
             out: A new directory for the run: log, checkpoints, best model.
             log_every: Steps between entries of the log.
             eval_every: Steps between evaluations; the best model is saved in `out`. "auto" evaluates as often
@@ -193,7 +194,7 @@ class Model(ModelInference):
     def _enter(self, env: EnvLike | None) -> None:
         """Get ready to train in the environment given or in the model's own."""
         if env is not None:
-            # A run goes on with the driver that it began with.
+            # A run continues with the driver that it began with.
             self._use(resolve_env(env, driver=self.spec.driver))
         self._env = self._env or self._named_env()
         self._live_run.enter(self._env)
@@ -206,7 +207,7 @@ class Model(ModelInference):
     # Saving and loading.
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the model, with all that it needs to go on learning, into a new directory."""
+        """Write the model, with all that it needs to continue learning, into a new directory."""
         path = Path(path)
         if path.exists() and not overwrite:
             raise UserError(f"save: {path} exists already, accepted: a new directory, or overwrite=True")
@@ -226,11 +227,11 @@ class Model(ModelInference):
         """A model that was saved, or the best one of a run (its last, if none was evaluated).
 
         The best one of a run has its networks only: `learn` begins again at step 0 with an empty replay. To
-        go on with the run itself, use `resume`.
+        continue the run itself, use `resume`.
 
         Args:
             path: What `save` wrote, a run's directory, or one of its checkpoints.
-            env: Where to go on; by default the environment it was trained in, made when it is needed.
+            env: Where to continue; by default the environment it was trained in, made when it is needed.
             network: The function that makes its network, if it was given as one.
             optimiser: Its Optax transformation, if it was given as one.
         """
@@ -264,11 +265,11 @@ class Model(ModelInference):
         loggers: Sequence[Logger] = (),
         progress: bool = True,
     ) -> AnyModel:
-        """Go on with a run from its newest checkpoint, as if it had never been stopped.
+        """Continue a run from its newest checkpoint, as if it had never been stopped.
 
         Args:
             path: The run's directory.
-            steps: Steps in all, to go on for longer than was planned.
+            steps: Steps in all, to train for longer than was planned.
             env: The environment, if it has no id to make it by.
             eval_env: Where to evaluate, likewise.
             network: The function that makes its network, if it was given as one.
@@ -283,7 +284,7 @@ class Model(ModelInference):
             if run.is_finished(model._live_run):
                 return model
             model._enter(env)
-            run.rewind(model._live_run)
+            run.rewind(model._live_run, model.spec)
             model._train(stack, run.schedule, run.home, eval_env, callbacks, loggers, progress=progress)
         return model
 

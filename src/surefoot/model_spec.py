@@ -10,7 +10,7 @@ from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
 from surefoot.agents import AGENTS
-from surefoot.agents.base import AgentConfig
+from surefoot.agents.base import AgentConfig, AgentKind
 from surefoot.agents.observation_normalisation import normalise
 from surefoot.agents.presets import preset_for, resolve_settings
 from surefoot.architectures import CustomNetwork, architecture_for, default_network, image_shape
@@ -119,7 +119,7 @@ def agent_of(spec: ModelSpec, network: Any = None, optimiser: Any = None) -> Age
     if spec.optimiser == CUSTOM and (optimiser is None or isinstance(optimiser, str)):
         raise UserError("optimiser: this model has one of its own, accepted: the Optax transformation")
     return _make_agent(
-        spec.agent,
+        AGENTS.resolve(spec.agent),
         spec.settings,
         _SpaceKey(space),
         network if spec.network == CUSTOM else spec.network,
@@ -145,7 +145,7 @@ class _SpaceKey:
 
 @cached_program
 def _make_agent(
-    name: str,
+    kind: AgentKind,
     settings: AgentConfig,
     space: _SpaceKey,
     network: Any,
@@ -156,7 +156,7 @@ def _make_agent(
 ) -> Agent:
     """The same agent for equal specifications, so that its programs are compiled once for all seeds."""
     architecture = architecture_for(space.space, network)
-    agent = AGENTS.resolve(name).make(settings, architecture, actions, optimiser)
+    agent = kind.make(settings, architecture, actions, optimiser)
     return normalise(agent, space.space.shape or ()) if normalised else agent
 
 

@@ -15,6 +15,15 @@ import numpy as np
 from surefoot.errors import UserError, did_you_mean, require
 from surefoot.registry import Registry
 
+RESERVED_NAMES = frozenset(
+    {
+        *("agent", "attached", "checkpoint_every", "core", "driver", "env", "env_kwargs", "eval_episodes"),
+        *("eval_every", "if_disk_full", "log_every", "network", "normalise", "optimiser", "out", "preset"),
+        *("probe", "resume", "risk_aversion", "seed", "steps"),
+    }
+)
+"""Arguments of a model and of its training, which no component's settings may be called."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
@@ -103,11 +112,13 @@ def _merged(config: type[Settings], parts: tuple[type[Settings], ...]) -> type[S
     new = tuple(part for part in dict.fromkeys(parts) if not issubclass(config, part))
     if not new:
         return config
-    taken = {each.name for each in fields(config)}
+    taken = RESERVED_NAMES | {each.name for each in fields(config)}
     for part in new:
         for each in fields(part):
             if each.name in taken:
-                raise UserError(f"{part.__module__}: its setting {each.name} is the agent's already")
+                raise UserError(
+                    f"{part.__module__}: its setting {each.name} has a name that is taken already"
+                )
         taken |= {each.name for each in fields(part)}
     # The last base comes first in help and in files.
     return make_dataclass(config.__name__, [], bases=(*reversed(new), config), frozen=True, kw_only=True)

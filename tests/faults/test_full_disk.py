@@ -73,7 +73,8 @@ def test_a_full_disk_can_be_waited_for(model, sizes, tmp_path, amount, reached):
                 model.learn(60, out=out, if_disk_full="continue", **PLAN)
         assert model.num_timesteps == first + 60
         assert any(
-            "could not be written" in str(each.message) and "goes on" in str(each.message) for each in caught
+            "could not be written" in str(each.message) and "training continues" in str(each.message)
+            for each in caught
         )
         steps = [line["step"] for line in directory.read_metrics(out)]
         assert steps == sorted(set(steps))

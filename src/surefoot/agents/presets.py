@@ -73,7 +73,7 @@ def _without_old_names(given: Mapping[str, Any], *, has_risk: bool) -> dict[str,
     elif risk is not None and risk != MEAN:
         raise UserError(f"risk: got {risk} for an agent that learns without one, accepted: mean")
     if "thompson" in found:
-        lasts = found.pop("thompson")
-        require("thompson", lasts, lasts in THOMPSON_EXPLORERS, ", ".join(THOMPSON_EXPLORERS))
-        found.setdefault("explorer", THOMPSON_EXPLORERS[lasts])
+        duration = found.pop("thompson")
+        require("thompson", duration, duration in THOMPSON_EXPLORERS, ", ".join(THOMPSON_EXPLORERS))
+        found.setdefault("explorer", THOMPSON_EXPLORERS[duration])
     return found

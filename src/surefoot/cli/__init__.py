@@ -23,9 +23,6 @@ DESCRIPTION = (
     "and what can never be known in advance. surefoot --version prints the version."
 )
 
-Command = Callable[..., Callable[[], int]]
-"""From parsed arguments to the work, which returns an exit code."""
-
 
 def main() -> None:
     """Run the command and exit with its code."""

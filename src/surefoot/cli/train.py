@@ -18,6 +18,7 @@ from surefoot.cli.exit_codes import OK
 from surefoot.cli.messages import errors_as_one_line, require_one_risk, warnings_as_lines
 from surefoot.envs.resolve import resolve_env
 from surefoot.errors import UserError, require, require_whole_number
+from surefoot.registry import is_import_path
 from surefoot.runs.directory import new_directory, summary_of
 from surefoot.runs.schedule import AUTO
 from surefoot.system.cores import pin_to
@@ -100,10 +101,10 @@ def normalised_arguments(args: Sequence[str]) -> list[str]:
     found = [word for arg in args for word in (arg.split("=") if arg.startswith("--thompson=") else [arg])]
     if "--thompson" in found:
         where = found.index("--thompson")
-        lasts = "".join(found[where + 1 : where + 2])
+        duration = "".join(found[where + 1 : where + 2])
         accepted = f"{', '.join(THOMPSON_EXPLORERS)} (--explorer is its new name)"
-        require("--thompson", lasts, lasts in THOMPSON_EXPLORERS, accepted)
-        found[where : where + 2] = ["--explorer", THOMPSON_EXPLORERS[lasts]]
+        require("--thompson", duration, duration in THOMPSON_EXPLORERS, accepted)
+        found[where : where + 2] = ["--explorer", THOMPSON_EXPLORERS[duration]]
     if "--resume" in found and {"--help", "-h"} & set(found):
         return ["train", "--resume", "RUN", "--help"]
     return found
@@ -135,11 +136,11 @@ def _resume_command(
     core: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None,
     attached: bool = False,
 ) -> Callable[[], int]:
-    """Go on with a run from its newest checkpoint, as if it had never been stopped.
+    """Continue a run from its newest checkpoint, as if it had never been stopped.
 
     Args:
         resume: The run's directory.
-        steps: Steps in all, to go on for longer than was planned.
+        steps: Steps in all, to train for longer than was planned.
         core: Run on this core of the machine only.
         attached: Save and exit when standard input is closed.
     """
@@ -216,7 +217,8 @@ def train(what: Train, settings: AgentConfig) -> int:
         driver=what.driver,
         **given,
     )
-    name = f"{_slug(what.env)}-{_slug(what.agent)}-seed{what.seed}"
+    agent = AGENTS.resolve(what.agent).class_name if is_import_path(what.agent) else what.agent
+    name = f"{_slug(what.env)}-{agent}-seed{what.seed}"
     out = what.out or new_directory(RUNS_DIRECTORY, name)
     try:
         with warnings_as_lines():

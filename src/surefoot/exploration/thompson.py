@@ -23,7 +23,7 @@ ChooseKey = Callable[[RandomKey, RandomKey], RandomKey]
 
 @dataclass(frozen=True, kw_only=True)
 class Config(Settings):
-    """Thompson sampling has no settings beside the agent's `exploration`."""
+    """Thompson sampling has no settings of its own; its strength is the agent's `exploration`."""
 
 
 def policy(exploration: float, risk: RiskMeasure, choose_key: ChooseKey) -> Policy:

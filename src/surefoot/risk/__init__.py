@@ -4,12 +4,13 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from surefoot.errors import UserError
+from surefoot.errors import UserError, did_you_mean
 from surefoot.registry import Registry
 from surefoot.risk import measures
 from surefoot.types import Action, Beliefs, Policy, RandomKey
@@ -76,11 +77,10 @@ def parse_risk(text: Any) -> NamedRiskMeasure:
     if not isinstance(text, str):
         raise UserError(f"risk: got {text!r}, accepted: {_accepted()}")
     name, *words = text.split(":")
-    if name not in RISK_MEASURES and words:
+    if name not in RISK_MEASURES:
+        if not words or not _is_module(name):
+            raise UserError(f"risk: got {text}, accepted: {_accepted()}{did_you_mean(name, RISK_MEASURES)}")
         name, words = f"{name}:{words[0]}", words[1:]  # A user's own begins with its module.
-        RISK_MEASURES.resolve(name)
-    if name not in RISK_MEASURES and ":" not in name:
-        raise UserError(f"risk: got {text}, accepted: {_accepted()}")
     kind, numbers = RISK_MEASURES.resolve(name), _numbers(words)
     if numbers is None or len(numbers) != kind.parameters or not kind.accepts(*numbers):
         raise UserError(f"risk: got {text}, accepted: {kind.usage if ':' in name else _accepted()}")
@@ -115,6 +115,13 @@ def greedy(risk: Callable[[Beliefs], Any] = measures.mean) -> Policy:
         return best_action(beliefs, risk)
 
     return policy
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _numbers(words: Sequence[str]) -> tuple[float, ...] | None:

@@ -256,7 +256,7 @@ class LiveRun:
 
 def _require_driver(env: EnvHandle, *, hosted: bool) -> None:
     if hosted == (env.jax is not None):
-        raise UserError("env: a run goes on with the driver that it began with, compiled or hosted")
+        raise UserError("env: a run continues with the driver that it began with, compiled or hosted")
 
 
 def _without_bulk(state: TrainState) -> TrainState:

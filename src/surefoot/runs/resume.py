@@ -42,8 +42,8 @@ class ResumedRun:
             self.home, step, self._ends, has_last_entry=has_last_entry
         )
 
-    def rewind(self, live_run: LiveRun) -> None:
-        """Undo what was written after the checkpoint, and write the schedule by which the run goes on."""
+    def rewind(self, live_run: LiveRun, spec: ModelSpec) -> None:
+        """Undo what was written after the checkpoint, and write the model and schedule that continue it."""
         directory.clean_up(self.home)
         for name in rewind(self.home, live_run.step, self._ends):
             warnings.warn(f"{self.home / name}: some of its lines are lost", stacklevel=3)
@@ -53,7 +53,7 @@ class ResumedRun:
             step = live_run.best_step
             best = None if step is None else directory.checkpoint_path(self.home, "best", step)
             directory.delete_best_except(self.home, best)
-        directory.write_config(self.home, {**self.config, **asdict(self.schedule)})
+        directory.write_config(self.home, {**self.config, **spec.as_json(), **asdict(self.schedule)})
 
     @property
     def _ends(self) -> Mapping[str, Any]:

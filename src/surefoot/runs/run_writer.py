@@ -83,6 +83,6 @@ class RunWriter:
         except DiskError as error:
             if not self._ignore_full_disk:
                 raise
-            warnings.warn(f"{error}; training goes on without it", stacklevel=2)
+            warnings.warn(f"{error}; training continues without it", stacklevel=2)
             return False
         return True

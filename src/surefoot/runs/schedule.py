@@ -75,7 +75,7 @@ class TrainingSchedule:
         return any(step % each == 0 for each in self._regular)
 
     def next_stop(self, step: int) -> int:
-        """The next step at which there is, or a checkpoint, or the end."""
+        """The next step at which something is due, a checkpoint is written, or training ends."""
         every = (*self._regular, self.checkpoint_every)
         return min(self.steps, *((step // each + 1) * each for each in every))
 
@@ -103,8 +103,9 @@ class TrainingSchedule:
             return None
         if self.eval_every != AUTO:
             return EvaluationPlan(self.eval_episodes)
-        affordable = self._affordable(step, steps_so_far, episode_length, side_by_side)
-        return EvaluationPlan(self.eval_episodes) if affordable >= self.eval_episodes else None
+        if self._affordable(step, steps_so_far, episode_length, side_by_side) < self.eval_episodes:
+            return None
+        return self._bounded_plan(self.eval_episodes, step, steps_so_far, side_by_side, at_least=1)
 
     def last_evaluation(
         self, step: int, steps_so_far: int, episode_length: float | None, side_by_side: int
@@ -114,10 +115,20 @@ class TrainingSchedule:
             return None
         affordable = self._affordable(step, steps_so_far, episode_length, side_by_side)
         episodes = min(self.eval_episodes, max(affordable, side_by_side))
-        if episode_length is not None:
-            return EvaluationPlan(episodes)
-        share = int(EVALUATION_SHARE * step) - steps_so_far
-        return EvaluationPlan(episodes, min(MAX_EPISODE_STEPS, max(share, MIN_LAST_STEPS)))
+        at_least = MIN_LAST_STEPS if episode_length is None else max(MIN_LAST_STEPS, int(2 * episode_length))
+        return self._bounded_plan(episodes, step, steps_so_far, side_by_side, at_least=at_least)
+
+    def _bounded_plan(
+        self, episodes: int, step: int, steps_so_far: int, side_by_side: int, *, at_least: int
+    ) -> EvaluationPlan:
+        """An evaluation of at most twice what is left of the share.
+
+        A policy that does not explore may get stuck where one that explores does not, and its episodes may
+        be far longer than those in training.
+        """
+        rounds = -(-episodes // side_by_side)
+        share = int(2 * (EVALUATION_SHARE * step - steps_so_far) / rounds)
+        return EvaluationPlan(episodes, min(MAX_EPISODE_STEPS, max(share, at_least)))
 
     def _affordable(
         self, step: int, steps_so_far: int, episode_length: float | None, side_by_side: int

@@ -242,7 +242,7 @@ class TrainingLoop:
             directory.delete_old(home, "step", directory.KEPT_CHECKPOINTS)
 
     def _save_evidence(self, error: DivergenceError) -> None:
-        """Save, beside the last good checkpoint, the batch after which training diverged."""
+        """Save, next to the last good checkpoint, the batch after which training diverged."""
         if self._home is not None:
             path = directory.checkpoint_path(self._home, "diverged", error.step)
             batch = {"batch": to_tensors(error.batch)}

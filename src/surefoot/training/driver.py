@@ -34,7 +34,7 @@ class Driver(NamedTuple):
     - `advance(state, count, stop)`: the state `count` steps later, or fewer. The buffers of the given state
       are donated. The result does not depend on how training is cut into calls.
     - `reopen(state)`: a state from a checkpoint, the environment brought back to where it was.
-    - `env_state_shapes()`: the shapes of what a state holds beside the `TrainState`.
+    - `env_state_shapes()`: the shapes of what a state holds in addition to the `TrainState`.
     """
 
     init: Callable[[RandomKey], Any]

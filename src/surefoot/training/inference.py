@@ -18,6 +18,7 @@ from surefoot.envs.checked import stored_dtype
 from surefoot.errors import UserError
 from surefoot.program_cache import cached_program
 from surefoot.risk import NamedRiskMeasure, RiskKind, best_action
+from surefoot.text import single_line
 from surefoot.types import Action, Agent, Beliefs, ObservationSpace, RandomKey
 
 INFERENCE_STREAM = 2**31 - 1
@@ -152,9 +153,17 @@ class Predictor:
             return fresh
         known = np.asarray(state)
         if known.shape != fresh.shape or known.dtype != fresh.dtype:
-            raise UserError("state: got something else, accepted: None, or what predict returned before")
-        starts = False if episode_start is None else np.asarray(episode_start, bool).reshape(-1, 1)
-        return np.where(starts, fresh, known)
+            given = f"{type(state).__name__} of shape {known.shape}"
+            raise UserError(f"state: got {given}, accepted: None, or what predict returned before")
+        if episode_start is None:
+            return known
+        starts = np.asarray(episode_start)
+        if starts.dtype != bool or starts.size not in {1, count}:
+            raise UserError(
+                f"episode_start: got {single_line(episode_start)[:60]}, "
+                f"accepted: None, True or False, or {count} of them"
+            )
+        return np.where(starts.reshape(-1, 1), fresh, known)
 
     def _next_key(self) -> KeyData:
         self._calls += 1

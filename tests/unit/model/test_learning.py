@@ -235,6 +235,10 @@ def test_a_run_records_the_environment_that_it_learns_in(tmp_path):
     model.save(tmp_path / "model")
     with pytest.raises(UserError, match="was given as an object, accepted: give it again"):
         surefoot.load(tmp_path / "model").learn(10, progress=False)
+    surefoot.DQN("CartPole-v1", **QUICK).learn(40, out=tmp_path / "resumed", progress=False)
+    surefoot.resume(tmp_path / "resumed", 60, env=odd, progress=False)
+    with pytest.raises(UserError, match="was given as an object, accepted: give it again"):
+        surefoot.resume(tmp_path / "resumed", 80, progress=False)
     again = surefoot.DQN(odd, **QUICK).learn(40, env="CartPole-v1", out=tmp_path / "id", progress=False)
     assert again.spec.env_is_object is False
     assert surefoot.resume(tmp_path / "id", 50, progress=False).num_timesteps == 50

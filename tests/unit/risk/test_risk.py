@@ -29,7 +29,18 @@ def test_no_aversion_is_the_mean():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "mean-sd", "mean-sd:", "mean-sd:-1", "mean-sd:inf", "mean-sd:x", "luck", "mean:1", "mean-sd:1:2"],
+    [
+        "",
+        "mean-sd",
+        "mean-sd:",
+        "mean-sd:-1",
+        "mean-sd:inf",
+        "mean-sd:x",
+        "luck",
+        "mean:1",
+        "mean-sd:1:2",
+        "mean_sd:0.5",
+    ],
 )
 def test_an_unknown_attitude_is_refused_with_what_is_accepted(text):
     with pytest.raises(UserError, match=r"risk: got .*accepted: mean, mean-sd:LAMBDA"):

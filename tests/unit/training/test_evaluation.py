@@ -117,6 +117,15 @@ def test_long_episodes_are_evaluated_seldom_and_short_ones_often():
     assert evaluated_at(2_500) == []
 
 
+def test_a_policy_that_gets_stuck_without_exploring_is_cut_off():
+    """Episodes of training have 50 steps; those of the evaluation may never end."""
+    plan = schedule(10**6).evaluation_at(5_000, 0, 50, 1)
+    assert (plan.episodes, plan.max_steps) == (10, 100)
+    last = schedule(5_000).last_evaluation(5_000, 500, 50, 1)
+    assert (last.episodes, last.max_steps) == (1, 1_000)
+    assert schedule(20_000).last_evaluation(20_000, 0, 2_501, 16).max_steps == 5_002
+
+
 def test_episodes_side_by_side_count_once():
     assert schedule(10**6).evaluation_at(25_000, 0, 2_500, 10).episodes == 10
     assert schedule(10**6).evaluation_at(22_500, 0, 2_500, 10) is None
