@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from surefoot.envs.as_gymnasium import episode_key, key_at
 from surefoot.envs.checked import CheckedEnv
-from surefoot.jit import jit_for_speed
+from surefoot.jit import jit_for_speed, jit_for_startup
 from surefoot.program_cache import cached_program
 from surefoot.risk import NamedRiskMeasure
 from surefoot.training.driver import Stop, never_stop
@@ -194,4 +194,4 @@ def _programs(decision: Decision, environment: Environment) -> EvaluationProgram
 
         return jax.lax.while_loop(goes_on, one_step, (time, lanes))[1]
 
-    return EvaluationPrograms(jax.jit(jax.vmap(reset)), jit_for_speed(advance))
+    return EvaluationPrograms(jit_for_startup(jax.vmap(reset)), jit_for_speed(advance))
