@@ -16,10 +16,11 @@ AUTO = "auto"
 AUTO_EVERY = 2_500
 """Steps between two occasions for an automatic evaluation."""
 EVALUATION_SHARE = 0.1
-"""Steps of automatic evaluations for each step of training, at most. An evaluation step takes no longer than
-a training step, which also acts, and learns besides; episodes that are played side by side count once."""
+"""Steps of automatic evaluations for each step of training. An evaluation is begun only if it is expected to
+stay within this share, and its episodes are cut off at twice what is left of it. An evaluation step takes no
+longer than a training step, which acts and learns; episodes that are played side by side count once."""
 MIN_LAST_STEPS = 1_000
-"""Steps that the last evaluation may have, whatever its share, where no episode has ended in training."""
+"""Steps that each episode of the last evaluation may have, even if the share is used up."""
 
 
 class EvaluationPlan(NamedTuple):
