@@ -38,6 +38,8 @@ class Claim:
     criterion: str
     """The condition for the claim to hold."""
     verdict: Verdict
+    exact: bool = False
+    """Whether it was computed rather than estimated, so that a short run decides it as well as a long one."""
 
     def undecided(self) -> "Claim":
         """The claim with the verdict that nothing can be concluded from its measurement."""
@@ -70,6 +72,12 @@ def claim(
         criterion=criterion.text,
         verdict=criterion.verdict_of(interval) if decidable and interval else Verdict.UNDECIDED,
     )
+
+
+def exact_claim(name: str, *, paper: str, measured: float, criterion: Criterion) -> Claim:
+    """A claim about a quantity that was computed, not estimated."""
+    made = claim(name, paper=paper, measured=measured, interval=(measured, measured), criterion=criterion)
+    return replace(made, exact=True)
 
 
 def between(low: float, high: float) -> Criterion:

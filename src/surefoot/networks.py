@@ -6,13 +6,14 @@ are several times faster than the alternatives.
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Shaped
 
-from surefoot.types import MakeNetwork, RandomKey
+from surefoot.types import MakeNetwork, RandomKey, RandomKeys
 
 Activation = Callable[[Float[Array, "*shape"]], Float[Array, "*shape"]]
 
@@ -182,6 +183,31 @@ def patches_3x3(
     return jnp.concatenate(windows, axis=-1).reshape(rows * columns, 9 * channels)
 
 
+def draw_stacked(make: MakeNetwork, keys: RandomKeys) -> Any:
+    """A network from each key, as one module whose arrays have an axis for the networks in front.
+
+    They are drawn in a loop, so that it compiles to one network's size. Under `vmap`, drawing orthogonal
+    weights becomes a batched QR decomposition, which sometimes never returns on a CPU with two cores
+    (jaxlib 0.10.1).
+    """
+    arrays = jax.lax.map(lambda key: eqx.filter(make(key), eqx.is_array), keys)
+    static = eqx.filter(eqx.filter_eval_shape(make, keys[0]), _is_shape, inverse=True)
+    return eqx.combine(arrays, static)
+
+
+def draw_each(make: MakeNetwork, keys: RandomKeys) -> tuple[Any, ...]:
+    """A network from each key, drawn in a loop, which compiles faster than one after the other."""
+    stacked = draw_stacked(make, keys)
+    arrays, static = eqx.partition(stacked, eqx.is_array)
+    return tuple(
+        eqx.combine(jax.tree.map(lambda leaf, k=k: leaf[k], arrays), static) for k in range(len(keys))
+    )
+
+
+def _is_shape(leaf: Any) -> bool:
+    return isinstance(leaf, jax.ShapeDtypeStruct)
+
+
 class Heads(eqx.Module):
     """Several independent networks of one architecture, from one example to `[heads, ...]`."""
 
@@ -194,16 +220,7 @@ class Heads(eqx.Module):
 
 def heads(make: MakeNetwork, count: int) -> MakeNetwork:
     """A function that draws `count` independent networks as one module."""
-
-    def stacked(key: RandomKey) -> Heads:
-        # One after the other: under `vmap`, drawing orthogonal weights becomes a batched QR decomposition,
-        # which sometimes never returns on a CPU with two cores (jaxlib 0.10.1).
-        networks = [make(head_key) for head_key in jax.random.split(key, count)]
-        arrays = [eqx.filter(network, eqx.is_array) for network in networks]
-        stacked_arrays = jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays)
-        return Heads(eqx.combine(stacked_arrays, eqx.filter(networks[0], eqx.is_array, inverse=True)))
-
-    return stacked
+    return lambda key: Heads(draw_stacked(make, jax.random.split(key, count)))
 
 
 class MinAtarHeads(eqx.Module):
@@ -238,20 +255,18 @@ def minatar_heads(
     make_network = minatar_cnn(image_shape, output_shape, layer=layer)
 
     def make(key: RandomKey) -> MinAtarHeads:
-        networks = [make_network(head_key) for head_key in jax.random.split(key, count)]
+        networks = draw_stacked(make_network, jax.random.split(key, count))
+        hidden, output = networks.hidden, networks.output
         return MinAtarHeads(
-            convolution=networks[0].convolution,
-            hidden=Dense(
-                jnp.concatenate([network.hidden.weight for network in networks]),
-                jnp.concatenate([_bias_of(network.hidden) for network in networks]),
-            ),
-            output=jnp.stack([network.output.weight for network in networks]),
-            output_bias=jnp.stack([_bias_of(network.output) for network in networks]),
+            convolution=jax.tree.map(lambda leaf: leaf[0], networks.convolution),
+            hidden=Dense(hidden.weight.reshape(-1, hidden.weight.shape[-1]), _bias_of(hidden).reshape(-1)),
+            output=output.weight,
+            output_bias=_bias_of(output),
             output_shape=tuple(output_shape),
         )
 
     return make
 
 
-def _bias_of(layer: Dense) -> Float[Array, "out"]:
-    return jnp.zeros(layer.weight.shape[0]) if layer.bias is None else layer.bias
+def _bias_of(layer: Dense) -> Float[Array, "heads out"]:
+    return jnp.zeros(layer.weight.shape[:-1]) if layer.bias is None else layer.bias

@@ -42,19 +42,26 @@ class Rich(gymnasium.Env):
         return obs, self.reward if self.total > self.after else 0.0, False, self.total % 10 == 0, {}
 
 
-@pytest.mark.parametrize("name", list(MODELS))
+CAUSES = {
+    "rate compiled": (CLIFF, {"learning_rate": 1e30}),
+    "rate hosted": ("CartPole-v1", {"learning_rate": 1e30}),
+    "rewards": (Rich, {}),
+    "rewards later": (partial(Rich, after=70), {}),
+}
+QUICK_CASES = {"rate compiled": ("qrdqn", "uadqn"), "rewards": ("bootstrapped", "dqn")}
+"""Every agent once, in a compiled and in a hosted environment; all cases are left to `make soak`."""
+
+
 @pytest.mark.parametrize(
-    ("env", "settings"),
+    ("cause", "name"),
     [
-        pytest.param(CLIFF, {"learning_rate": 1e30}, id="rate compiled"),
-        pytest.param("CartPole-v1", {"learning_rate": 1e30}, id="rate hosted", marks=pytest.mark.slow),
-        pytest.param(Rich, {}, id="rewards"),
-        pytest.param(partial(Rich, after=70), {}, id="rewards later", marks=pytest.mark.slow),
+        pytest.param(*(cause, name), marks=() if name in QUICK_CASES.get(cause, ()) else pytest.mark.slow)
+        for cause in CAUSES
+        for name in MODELS
     ],
 )
-def test_divergence_stops_within_a_chunk_and_the_last_good_checkpoint_stays(
-    tmp_path, reached, name, env, settings
-):
+def test_divergence_stops_within_a_chunk_and_the_last_good_checkpoint_stays(tmp_path, reached, cause, name):
+    env, settings = CAUSES[cause]
     given = env if isinstance(env, str) else env()
     model = MODELS[name](given, seed=3, **{**QUICK, "replay_capacity": 500, **settings})
     with pytest.raises(DivergenceError, match=r"became NaN or infinite at step \d+") as error:
@@ -120,7 +127,7 @@ def test_no_two_runs_or_environments_share_a_stream(amount, reached):
 @pytest.mark.parametrize("env", [CLIFF, "CartPole-v1"], ids=["compiled", "hosted"])
 def test_a_long_run_compiles_nothing_new_and_needs_no_more_memory(tmp_path, amount, reached, env):
     """In a process of its own, so that what other tests leave behind is not counted."""
-    updates = amount(40_000, 1_000_000) if env == CLIFF else amount(8_000, 200_000)
+    updates = amount(40_000, 1_000_000) if env == CLIFF else amount(4_000, 200_000)
     arguments = [env, "10000" if env == CLIFF else "5000", str(updates), str(tmp_path / "run")]
     done = subprocess.run(
         [sys.executable, "-m", "tests.faults.long_run", *arguments],

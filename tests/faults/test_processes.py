@@ -76,7 +76,7 @@ def test_a_second_signal_exits_at_once_and_the_older_checkpoint_is_not_damaged(t
 
 
 def test_of_many_that_start_at_once_exactly_one_runs(tmp_path, amount, reached):
-    count, out = amount(4, 60), tmp_path / "run"
+    count, out = amount(3, 60), tmp_path / "run"
     quick = ["train", "--env", CLIFF, "--agent", "dqn", "--steps", "60", "--out", out, *FLAGS]
     processes = [command(*quick) for _ in range(count)]
     ends = [finished(process, timeout=300) for process in processes]

@@ -59,7 +59,7 @@ def assert_all_done_once_with_equal_results(sweep_dir, undisturbed, count):
 
 
 def test_every_run_is_done_once_when_workers_are_killed(tmp_path, amount, reached, undisturbed):
-    count, random_times, kills = amount(3, 100), random.Random(0), 0
+    count, random_times, kills = amount(2, 100), random.Random(0), 0
     max_kills = amount(count, 2 * count)
     process = start_sweep(tiny_plan(tmp_path, count), tmp_path / "disturbed")
     kill_times: dict[int, float] = {}
@@ -82,7 +82,7 @@ def test_every_run_is_done_once_when_workers_are_killed(tmp_path, amount, reache
 
 
 def test_every_run_is_done_once_when_the_sweep_is_killed(tmp_path, amount, reached, undisturbed):
-    count, kills, random_times = amount(3, 20), amount(1, 3), random.Random(1)
+    count, kills, random_times = amount(2, 20), amount(1, 3), random.Random(1)
     plan = tiny_plan(tmp_path, count)
     for number in range(kills):
         process = start_sweep(plan, tmp_path / "disturbed")

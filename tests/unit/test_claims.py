@@ -52,4 +52,5 @@ def test_a_claim_is_written_as_strict_json():
         "interval": [0, None],
         "criterion": "> 1",
         "verdict": "undecided",
+        "exact": False,
     }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot import networks
-from surefoot.networks import minatar_cnn, mlp, normal, orthogonal
+from surefoot.networks import draw_each, minatar_cnn, mlp, normal, orthogonal
 
 KEY = jax.random.key(0)
 MAKE_MINATAR = jax.jit(minatar_cnn((10, 10, 4), (6, 50)))
@@ -103,3 +103,12 @@ def test_the_initial_minatar_network_has_gain_root_two_and_zero_biases():
     gram = np.asarray(network.hidden.weight @ network.hidden.weight.T)
     np.testing.assert_allclose(gram, 2 * np.eye(128), atol=1e-4)
     assert not any(np.any(each.bias) for each in (network.convolution, network.hidden, network.output))
+
+
+def test_networks_drawn_in_a_loop_are_those_that_their_keys_draw_alone():
+    make, keys = mlp(3, [5], (2, 4), output_bias=False), jax.random.split(jax.random.key(0), 3)
+    drawn = draw_each(make, keys)
+    for network, key in zip(drawn, keys, strict=True):
+        alone = make(key)
+        assert jax.tree.structure(network) == jax.tree.structure(alone)
+        jax.tree.map(np.testing.assert_array_equal, network, alone)

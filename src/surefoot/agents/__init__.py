@@ -9,3 +9,6 @@ AGENTS = Registry(
     AgentKind,
     {"dqn": dqn.KIND, "qrdqn": qrdqn.KIND, "bootstrapped": bootstrapped.KIND, "uadqn": uadqn.KIND},
 )
+
+DEFAULT_AGENT = "uadqn"
+"""The agent of a run whose agent is not named."""

@@ -32,6 +32,7 @@ from surefoot.bench.timing import (
     measure_in_turns,
     restart_on_one_core,
 )
+from surefoot.cli.console import table_console
 from surefoot.cli.exit_codes import OK
 from surefoot.errors import require, require_whole_number
 from surefoot.runs.provenance import provenance
@@ -83,7 +84,7 @@ def _bench(what: Bench) -> int:
     cores = available_cores()
     core = cores[-1]
     pin_to(core)
-    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    console = table_console(highlight=False)
     measurements = {
         "minatar": lambda: _minatar(what, console),
         "cartpole": lambda: _cartpole(what, console),

@@ -1,7 +1,6 @@
 """`surefoot reproduce`: an experiment of the paper, and the verdicts on its claims."""
 
 import contextlib
-import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from surefoot.claims import Claim, Verdict
+from surefoot.cli.console import table_console
 from surefoot.cli.exit_codes import CLAIM_NOT_MET, OK
 from surefoot.cli.sweep import EngineName, make_engine, require_no_failures, run_with_display
 from surefoot.cli.train import import_from_working_directory
@@ -125,8 +125,7 @@ def report_outcome(
     """Write an experiment's outcome to disk, print its claims, and return the exit code."""
     outcome = outcome._replace(claims=verdicts_allowed(experiment, settings, outcome.claims))
     paths = report.write(experiment, settings, outcome, directory, runs)
-    # A file has no width of its own; rich would take it for a narrow terminal.
-    console = Console(width=None if sys.stdout.isatty() else 120)
+    console = table_console()
     console.print(f"{experiment.title}\nseeds: {settings.seeds}, intervals: {experiment.intervals}")
     show = _claims_table if console.width >= TABLE_WIDTH else _claims_list
     console.print(show(outcome.claims))

@@ -1,15 +1,14 @@
 """`surefoot runs`: a table of the runs on disk."""
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
+from surefoot.cli.console import table_console
 from surefoot.cli.exit_codes import OK
 from surefoot.cli.train import RUNS_DIRECTORY
 from surefoot.errors import UserError
@@ -35,8 +34,7 @@ def _command(
         if not home.is_dir():
             raise UserError(f"DIR: got {home}, accepted: a directory with runs (surefoot train makes them)")
         found = list(summaries(home))
-        # A file has no width of its own; rich would take it for a narrow terminal.
-        console = Console(width=None if sys.stdout.isatty() else 160)
+        console = table_console(160)
         console.print(_table(found) if found else f"{home}: no runs", markup=False)
         return OK
 

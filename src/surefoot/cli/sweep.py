@@ -1,13 +1,12 @@
 """`surefoot sweep`: the runs of a plan. Experiments of many runs use the same functions."""
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
-from rich.console import Console
 
+from surefoot.cli.console import table_console
 from surefoot.cli.exit_codes import OK, RUN_FAILED
 from surefoot.errors import UserError
 from surefoot.sweeps.engine import Engine
@@ -51,8 +50,7 @@ def _command(
         sweep_dir = out or SWEEPS_DIRECTORY / plan.stem
         ended = run_with_display(read_plan(plan), sweep_dir, make_engine(engine, jobs, address), plan.stem)
         runs = [read_progress(sweep_dir, each) for each in ended]
-        # A file has no width of its own; rich would take it for a narrow terminal.
-        console = Console(width=None if sys.stdout.isatty() else 120)
+        console = table_console()
         console.print(make_table(runs))
         console.print(f"{sweep_dir}: {count_phases(runs)}", highlight=False, soft_wrap=True, markup=False)
         return OK if all(each.phase == Phase.DONE for each in ended) else RUN_FAILED

@@ -11,7 +11,7 @@ import tyro
 from rich.console import Console
 
 from surefoot import model
-from surefoot.agents import AGENTS
+from surefoot.agents import AGENTS, DEFAULT_AGENT
 from surefoot.agents.base import AgentConfig
 from surefoot.agents.presets import PRESETS, THOMPSON_EXPLORERS, preset_for, resolve_settings
 from surefoot.cli.exit_codes import OK
@@ -33,7 +33,7 @@ class Train:
 
     env: str
     """Gymnasium id; package.module:Id-v0 imports the module that registers it."""
-    agent: Annotated[str, tyro.conf.arg(help=f"The agent: {AGENTS.accepted}.")] = "uadqn"
+    agent: Annotated[str, tyro.conf.arg(help=f"The agent: {AGENTS.accepted}.")] = DEFAULT_AGENT
     steps: int = 50_000
     """Steps of the environment."""
     seed: int = 0
@@ -85,7 +85,7 @@ class _Peek:
     """The arguments that decide which other settings there are, and their defaults."""
 
     env: str | None = None
-    agent: str = "uadqn"
+    agent: str = DEFAULT_AGENT
     preset: str | None = None
     env_kwargs: str = "{}"
     posterior: str | None = None

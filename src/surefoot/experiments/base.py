@@ -78,13 +78,15 @@ def verdicts_allowed(
 ) -> list[Claim]:
     """Claims with the verdicts that these settings allow.
 
-    Runs of an empirical experiment that are too short or too few decide nothing: all claims are undecided.
+    Runs of an empirical experiment that are too short or too few decide nothing: all claims are undecided,
+    except those about exact quantities.
     """
     full_length = cast(
         "int", next(each.default for each in fields(experiment.config) if each.name == "steps")
     )
     is_enough = settings.steps >= full_length and settings.seeds >= experiment.min_seeds
-    return [each if is_enough or not experiment.empirical else each.undecided() for each in claims]
+    decides = is_enough or not experiment.empirical
+    return [each if decides or each.exact else each.undecided() for each in claims]
 
 
 def stack_tables(tables: Sequence[Table]) -> Table:

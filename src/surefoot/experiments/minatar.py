@@ -144,11 +144,11 @@ def run(config: Config, sweep: Sweep) -> Outcome:
     curves = {key: learning_curve(paths[run.name], config.steps) for key, run in plan.items()}
     scores = {key: final_score(paths[run.name], config.steps) for key, run in plan.items()}
     seconds = {key: seconds_until(paths[run.name], config.steps) for key, run in plan.items()}
-    table = curves_table(curves)
+    of_figure = {key: curve for key, curve in curves.items() if key.epsilon is None}
     return Outcome(
         claims(curves, scores),
-        {"data": table, "scores": scores_table(scores, seconds)},
-        figure.draw(table, published_curves(), config.preset),
+        {"data": curves_table(curves), "scores": scores_table(scores, seconds)},
+        figure.draw(curves_table(of_figure), published_curves(), config.preset),
     )
 
 

@@ -1,6 +1,7 @@
 """Figure 3: learning curves on MinAtar, a panel for each game."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ AGENT_STYLES = {
     "qrdqn": ("QR-DQN", EPISTEMIC),
     "uadqn": ("UA-DQN", ALEATORIC),
 }
+OTHER_COLORS = ("#8c6d31", "#5c5c8a", "#c51b7d", "#4d4d4d")
+"""Colours of agents that the paper does not have."""
 PANELS_PER_ROW = 3
 MIN_SEEDS_FOR_BAND = 3
 """Fewest seeds whose interval is drawn: that of two, 13 standard errors to either side, hides the rest."""
@@ -65,25 +68,31 @@ def _seeds_text(table: Mapping[str, NDArray[Any]]) -> str:
 
 def _draw_game(axes: Axes, table: Mapping[str, NDArray[Any]], published: Mapping[str, NDArray[Any]]) -> None:
     last = table["step"].max()
-    for agent, (name, color) in AGENT_STYLES.items():
-        curves = _part(table, "agent", agent)
-        if len(curves["step"]):
-            _draw_agent(axes, curves, name, color)
-            curve = _part(published, "agent", agent)
-            shown = curve["step"] <= last
-            if shown.sum() > 1:
-                axes.plot(
-                    _middles(curve["step"][shown]),
-                    curve["mean_return"][shown],
-                    color=color,
-                    linewidth=0.9,
-                    linestyle="--",
-                )
+    for agent, (name, color) in _styles(table["agent"].tolist()).items():
+        _draw_agent(axes, _part(table, "agent", agent), name, color)
+        curve = _part(published, "agent", agent)
+        shown = curve["step"] <= last
+        if shown.sum() > 1:
+            axes.plot(
+                _middles(curve["step"][shown]),
+                curve["mean_return"][shown],
+                color=color,
+                linewidth=0.9,
+                linestyle="--",
+            )
     # The range follows the lines: the interval of a few seeds may be far wider in a window or two.
     highest = max((np.nanmax(np.append(line.get_ydata(), 0)) for line in axes.lines), default=0.0)
     axes.set(xlabel="step", ylabel="return", xlim=(0, last), ylim=(0, 1.15 * highest or None))
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+
+
+def _styles(agents: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Name and colour of each agent: those of the paper first, then others in colours of their own."""
+    present = list(dict.fromkeys(agents))
+    others = [agent for agent in present if agent not in AGENT_STYLES]
+    known = {agent: style for agent, style in AGENT_STYLES.items() if agent in present}
+    return known | {agent: (agent, color) for agent, color in zip(others, cycle(OTHER_COLORS), strict=False)}
 
 
 def _draw_agent(axes: Axes, curves: Mapping[str, NDArray[Any]], name: str, color: str) -> None:

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from surefoot.losses import anchor_penalty, anchor_weight
+from surefoot.networks import draw_each
 from surefoot.settings import Settings, bounded
 from surefoot.types import (
     Draws,
@@ -116,10 +117,10 @@ def anchored_posterior(
 
     def init(key: RandomKey) -> Draws:
         anchor_key, initial_key = jax.random.split(key)
-        priors = tuple(network(each) for each in jax.random.split(anchor_key, draws))
+        priors = draw_each(network, jax.random.split(anchor_key, draws))
         params = priors
         if initial is not None:
-            params = tuple(initial(each) for each in jax.random.split(initial_key, draws))
+            params = draw_each(initial, jax.random.split(initial_key, draws))
         return Draws(params, tuple(anchor(each) for each in priors))
 
     def penalty(params: PyTree, prior: PyTree, data_count: Any) -> Float[Array, "K"]:

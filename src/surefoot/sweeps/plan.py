@@ -10,14 +10,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from surefoot.agents import DEFAULT_AGENT
 from surefoot.errors import UserError, require_whole_number
 from surefoot.text import error_line
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+,-]{,199}")
 RESERVED_ARGUMENTS = ("out", "resume", "core", "attached", "help")
 """Arguments of `surefoot train` that the sweep sets itself, or that train nothing."""
-DEFAULT_AGENT = "uadqn"
-"""The agent that `surefoot train` trains if none is named."""
 
 
 @dataclass(frozen=True, kw_only=True)

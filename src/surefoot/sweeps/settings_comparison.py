@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from surefoot.agents import DEFAULT_AGENT
 from surefoot.agents.presets import PRESETS, resolve_settings
-from surefoot.sweeps.plan import DEFAULT_AGENT
 
 TRAIN_ARGUMENTS = frozenset(
     {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from surefoot.claims import Verdict, above, claim
+from surefoot.claims import Verdict, above, claim, exact_claim
 from surefoot.experiments import EXPERIMENTS
 from surefoot.experiments.base import (
     DirectExperiment,
@@ -59,6 +59,12 @@ def test_runs_that_are_too_short_or_too_few_decide_nothing(settings):
 @pytest.mark.parametrize("settings", [{}, {"steps": 99}, {"seeds": 4}])
 def test_mathematical_claims_are_decided_in_any_case(settings):
     assert verdicts(replace(EXPERIMENT, empirical=False), **settings) == MEASURED
+
+
+def test_claims_about_exact_quantities_are_decided_in_any_case():
+    exact = [exact_claim("a", paper="b", measured=measured, criterion=above(0)) for measured in (1.0, -1.0)]
+    found = verdicts_allowed(EXPERIMENT, Config(seeds=1, steps=1), exact)
+    assert [each.verdict for each in found] == [Verdict.HOLDS, Verdict.FAILS]
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -192,7 +192,7 @@ def test_the_command_imports_a_posterior_from_the_working_directory(run, tmp_pat
     settings = ["--posterior", "own_posterior:KIND", "--seeds", "1", "--steps", "1"]
     code, out, _ = run("reproduce", "toy", *settings, "--out", "results")
     assert code == 0
-    assert out.count("undecided") == 5
+    assert out.count("undecided") == 4  # The sum of the parts is exact, however short the run.
     summary = json.loads((tmp_path / "results" / "summary.json").read_text())
     assert summary["settings"]["posterior"] == "own_posterior:KIND"
 

@@ -50,6 +50,16 @@ def test_a_game_without_a_published_curve_has_no_dashed_line(table):
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["UA-DQN"]
 
 
+def test_an_agent_that_the_paper_does_not_have_is_drawn_in_a_colour_of_its_own(table):
+    both = {
+        name: np.concatenate([values, np.full(values.size, "mine") if name == "agent" else values])
+        for name, values in table.items()
+    }
+    figure = minatar.draw(both, published_table("freeway"), "paper")
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["UA-DQN", "mine"]
+    assert len({line.get_color() for line in figure.axes[0].lines}) == 2
+
+
 def test_three_seeds_have_an_interval_and_two_have_thin_lines():
     other_game = published_table("freeway")
     two, three = (minatar.draw(table_of(RETURNS[:seeds]), other_game, "paper") for seeds in (2, 3))

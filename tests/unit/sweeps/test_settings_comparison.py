@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 
 from surefoot.cli.train import Train
-from surefoot.sweeps.plan import DEFAULT_AGENT, RESERVED_ARGUMENTS
+from surefoot.sweeps.plan import RESERVED_ARGUMENTS
 from surefoot.sweeps.settings_comparison import TRAIN_ARGUMENTS, canonical_settings, changed_settings
 
 
@@ -13,10 +13,6 @@ def test_all_other_settings_are_the_agents():
     """A risk aversion is short for the agent's setting `risk`; the number of steps may change."""
     known = {field.name for field in fields(Train)}
     assert known - {"risk_aversion", "steps", *RESERVED_ARGUMENTS} == TRAIN_ARGUMENTS
-
-
-def test_the_default_agent_is_that_of_the_command():
-    assert Train(env="X-v0").agent == DEFAULT_AGENT
 
 
 def test_canonical_settings_are_complete_and_by_their_names_of_today():
