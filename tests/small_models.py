@@ -3,7 +3,10 @@
 import gymnasium
 import jax
 import numpy as np
+import pytest
 from gymnasium.spaces import Box, Discrete
+
+from surefoot.agents import AGENTS
 
 QUICK = {
     "network": "mlp:8",
@@ -15,6 +18,11 @@ QUICK = {
 FLAGS = [word for name, value in QUICK.items() for word in (f"--{name.replace('_', '-')}", str(value))]
 """The same settings for the command."""
 CLIFF = "surefoot/WindyCliff-v0"
+
+
+def quick_with(*agents):
+    """All agents as parameters of a test, of which these run in `make test` and the others in `make soak`."""
+    return [pytest.param(name, marks=() if name in agents else pytest.mark.slow) for name in AGENTS]
 
 
 def have_equal_learners(one, other):

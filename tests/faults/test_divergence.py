@@ -124,7 +124,13 @@ def test_no_two_runs_or_environments_share_a_stream(amount, reached):
     reached("seeds", f"{runs:,} run seeds x 16 environments", f"{len(streams):,} distinct streams")
 
 
-@pytest.mark.parametrize("env", [CLIFF, "CartPole-v1"], ids=["compiled", "hosted"])
+@pytest.mark.parametrize(
+    "env",
+    [
+        pytest.param(CLIFF, id="compiled"),
+        pytest.param("CartPole-v1", id="hosted", marks=pytest.mark.slow),
+    ],
+)
 def test_a_long_run_compiles_nothing_new_and_needs_no_more_memory(tmp_path, amount, reached, env):
     """In a process of its own, so that what other tests leave behind is not counted."""
     updates = amount(40_000, 1_000_000) if env == CLIFF else amount(4_000, 200_000)

@@ -139,6 +139,7 @@ def test_seaquest_spawns_fish_submarines_and_divers_in_any_row():
         assert_frequencies(spawned[:, 2], {0: 0.5, 1: 0.5})
 
 
+@pytest.mark.slow
 def test_a_saved_model_continues_exactly(tmp_path):
     small = {"batch_size": 4, "learning_starts": 20, "target_period": 10, "replay_capacity": 60}
     uninterrupted = surefoot.QRDQN(MINATAR_IDS["seaquest"], seed=3, **small).learn(50, progress=False)

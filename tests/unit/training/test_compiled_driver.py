@@ -14,6 +14,7 @@ from surefoot.envs import windy_cliff
 from surefoot.training import compiled_driver
 from surefoot.training.step import LOSS_KEY, RESTART_KEY, restart_key
 from surefoot.types import Environment, EnvironmentStep
+from tests.small_models import quick_with
 
 SMALL = {
     "learning_rate": 1e-3,
@@ -33,7 +34,7 @@ def driver_of(name, environment=None, **settings):
     return compiled_driver.make(agent, environment, config)
 
 
-@pytest.fixture(scope="module", params=list(AGENTS))
+@pytest.fixture(scope="module", params=quick_with("uadqn"))
 def driver(request):
     return driver_of(request.param)
 

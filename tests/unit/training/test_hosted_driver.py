@@ -14,6 +14,7 @@ from surefoot.architectures import architecture_for
 from surefoot.envs.checked import CheckedEnv, make_env
 from surefoot.training import hosted_driver
 from surefoot.training.episode_seeds import Stream, episode_seed
+from tests.small_models import quick_with
 
 KEY = jax.random.key(0)
 
@@ -117,7 +118,7 @@ def test_a_fault_ends_the_run_before_that_step_and_nothing_bad_is_kept(fails_at)
     assert int(state.train.step) == fails_at + 19
 
 
-@pytest.mark.parametrize("name", list(AGENTS))
+@pytest.mark.parametrize("name", quick_with("uadqn"))
 def test_a_run_cut_in_any_way_ends_the_same(name):
     ends = []
     for pieces in ([130], [40, 90], [1] * 20 + [110]):
