@@ -86,10 +86,17 @@ def make_rules(game: str, sticky_action_prob: float = 0.1) -> Rules:
             "env: MinAtar needs the package pgx, which is not installed: pip install 'surefoot[minatar]'"
         )
     is_seaquest = game == "seaquest"
-    module = seaquest_corrections.corrected_module() if is_seaquest else import_module(f"pgx.minatar.{game}")
-    pgx_game = getattr(module, "MinAtar" + game.title().replace("_", ""))(
-        use_minimal_action_set=False, sticky_action_prob=sticky_action_prob
+    load = (
+        seaquest_corrections.corrected_module
+        if is_seaquest
+        else partial(import_module, f"pgx.minatar.{game}")
     )
+    # The first import may happen while a function is traced: the module's arrays must be values even then.
+    with jax.ensure_compile_time_eval():
+        module = load()
+        pgx_game = getattr(module, "MinAtar" + game.title().replace("_", ""))(
+            use_minimal_action_set=False, sticky_action_prob=sticky_action_prob
+        )
     observe = seaquest_corrections.corrected_observe(pgx_game.observe) if is_seaquest else pgx_game.observe
 
     def init(key: RandomKey) -> Any:

@@ -1,5 +1,7 @@
 """MinAtar as environments in JAX: spaces, probabilities, renders; `tests/parity` compares the rules."""
 
+import subprocess
+import sys
 from functools import cache
 
 import gymnasium
@@ -50,6 +52,18 @@ def first_state(game, **changes):
     reset, _ = compiled(game)
     state, _ = reset(jax.random.key(0))
     return {**state, **{name: jnp.asarray(value, state[name].dtype) for name, value in changes.items()}}
+
+
+def test_a_game_may_be_made_while_a_function_is_traced():
+    """In a process of its own: what is made first in a trace must be of use outside of it."""
+    code = """
+import jax
+from surefoot.envs import minatar
+first = jax.jit(lambda key: minatar.make("freeway").reset(key)[1])(jax.random.key(0))
+assert (minatar.make("freeway").reset(jax.random.key(0))[1] == first).all()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("game", GAMES)
