@@ -5,19 +5,21 @@ the way into the network, so that the replay stores them as the environment retu
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from gymnasium.spaces import Discrete
 from jaxtyping import Array, Float, PyTree, Shaped
 
 from surefoot.errors import UserError, require
-from surefoot.networks import heads, minatar_cnn, minatar_heads, mlp, orthogonal
+from surefoot.networks import features_of, heads, minatar_cnn, minatar_heads, mlp, orthogonal
 from surefoot.registry import import_object, is_import_path
 from surefoot.text import error_line
-from surefoot.types import MakeNetwork, Network, ObservationSpace, RandomKey
+from surefoot.types import MakeNetwork, Network, NetworkFactory, ObservationSpace, RandomKey
 
 CustomNetwork = Callable[[RandomKey, int], Network]
 """A user's own: from a key and a number of outputs to a module that maps an observation to them."""
@@ -33,10 +35,20 @@ class Architecture(NamedTuple):
     - `network(output_shape, gain=..., dropout=...)`: a maker of networks with these outputs and orthogonal
       weights times `gain`. With dropout, they are called with a key: `network(obs, key=key)`.
     - `heads(count, output_shape, gain=...)`: a maker of networks with several heads of these outputs.
+    - `encode(obs)`: an observation as a vector of floats.
+    - `example`: shape and type of an observation.
     """
 
     network: Callable[..., MakeNetwork]
     heads: Callable[..., MakeNetwork]
+    encode: Callable[[Array], Float[Array, "inputs"]]
+    example: jax.ShapeDtypeStruct
+
+    def factory(self, output_shape: Sequence[int]) -> NetworkFactory:
+        """A maker of networks with these outputs, for a posterior."""
+        return NetworkFactory(
+            partial(self.network, output_shape), self.encode, self.example, tuple(output_shape)
+        )
 
 
 def mlp_architecture(inputs: int, widths: Sequence[int]) -> Architecture:
@@ -45,7 +57,7 @@ def mlp_architecture(inputs: int, widths: Sequence[int]) -> Architecture:
     def network(output_shape: Sequence[int], *, gain: float, dropout: float = 0.0) -> MakeNetwork:
         return mlp(inputs, widths, output_shape, layer=orthogonal(gain), dropout=dropout)
 
-    return _without_sharing(network)
+    return _without_sharing(network, (inputs,))
 
 
 def minatar_architecture(image_shape: Sequence[int]) -> Architecture:
@@ -57,7 +69,7 @@ def minatar_architecture(image_shape: Sequence[int]) -> Architecture:
     def several_heads(count: int, output_shape: Sequence[int], *, gain: float) -> MakeNetwork:
         return minatar_heads(image_shape, count, output_shape, layer=orthogonal(gain))
 
-    return Architecture(network, several_heads)
+    return Architecture(network, several_heads, jnp.ravel, _example(image_shape))
 
 
 def custom_architecture(make: CustomNetwork, input_shape: Sequence[int]) -> Architecture:
@@ -72,14 +84,18 @@ def custom_architecture(make: CustomNetwork, input_shape: Sequence[int]) -> Arch
         _try_out(make, outputs, input_shape, with_key=dropout > 0)
         return lambda key: ArrayNetwork.of(make(key, outputs), output_shape)
 
-    return _without_sharing(network)
+    return _without_sharing(network, input_shape)
 
 
-def _without_sharing(network: Callable[..., MakeNetwork]) -> Architecture:
+def _without_sharing(network: Callable[..., MakeNetwork], input_shape: Sequence[int]) -> Architecture:
     def several_heads(count: int, output_shape: Sequence[int], *, gain: float) -> MakeNetwork:
         return heads(network(output_shape, gain=gain), count)
 
-    return Architecture(network, several_heads)
+    return Architecture(network, several_heads, jnp.ravel, _example(input_shape))
+
+
+def _example(shape: Sequence[int], dtype: Any = float) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(tuple(shape), jax.dtypes.canonicalize_dtype(dtype))
 
 
 class ArrayNetwork(eqx.Module):
@@ -150,6 +166,10 @@ class Encoded(eqx.Module):
         network: Any = self.network
         return network(self.encode(obs), **_key_argument(key))
 
+    def features(self, obs: Shaped[Array, "..."]) -> Float[Array, "features"]:
+        """The last hidden layer, or the encoded observation of a network that does not expose it."""
+        return features_of(self.network, self.encode(obs))
+
 
 class Encoding(NamedTuple):
     """How an observation becomes the input of a network, and the shape of that input."""
@@ -196,7 +216,7 @@ def architecture_for(space: ObservationSpace, network: str | CustomNetwork | Non
         inner = mlp_architecture(shape[0], _widths(network))
     else:
         raise UserError(f"network: got {network} for observations {shape}, accepted: {ACCEPTED}")
-    return _encoded(encode, inner)
+    return _encoded(encode, inner, _example(space.shape or (), space.dtype))
 
 
 ACCEPTED = "mlp:WIDTHS (such as mlp:64,64), minatar (for images), package.module:function, or a function"
@@ -220,7 +240,9 @@ def _widths(spec: str) -> tuple[int, ...]:
     return tuple(map(int, words))
 
 
-def _encoded(encode: Callable[[Array], Array], inner: Architecture) -> Architecture:
+def _encoded(
+    encode: Callable[[Array], Array], inner: Architecture, example: jax.ShapeDtypeStruct
+) -> Architecture:
     def encoded(make: Callable[..., MakeNetwork]) -> Callable[..., MakeNetwork]:
         def network(*shape: Any, **options: Any) -> MakeNetwork:
             plain = make(*shape, **options)
@@ -228,4 +250,6 @@ def _encoded(encode: Callable[[Array], Array], inner: Architecture) -> Architect
 
         return network
 
-    return Architecture(encoded(inner.network), encoded(inner.heads))
+    return Architecture(
+        encoded(inner.network), encoded(inner.heads), lambda obs: encode(obs).reshape(-1), example
+    )

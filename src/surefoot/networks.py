@@ -11,9 +11,9 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Shaped
+from jaxtyping import Array, Float, PyTree, Shaped
 
-from surefoot.types import MakeNetwork, RandomKey, RandomKeys
+from surefoot.types import MakeNetwork, Network, RandomKey, RandomKeys
 
 Activation = Callable[[Float[Array, "*shape"]], Float[Array, "*shape"]]
 
@@ -94,10 +94,14 @@ class MLP(eqx.Module):
 
     def __call__(self, x: Float[Array, "in"], key: RandomKey | None = None) -> Float[Array, "..."]:
         """Outputs for one example, in `output_shape`."""
-        *hidden, last = self.layers
+        return self.layers[-1](self.features(x, key)).reshape(self.output_shape)
+
+    def features(self, x: Float[Array, "in"], key: RandomKey | None = None) -> Float[Array, "features"]:
+        """The last hidden layer."""
+        hidden = self.layers[:-1]
         for layer, layer_key in zip(hidden, _split(key, len(hidden)), strict=True):
             x = self.dropout(self.activation(layer(x)), layer_key)
-        return last(x).reshape(self.output_shape)
+        return x
 
 
 def mlp(
@@ -141,11 +145,16 @@ class MinAtarCNN(eqx.Module):
         self, image: Shaped[Array, "height width channels"], key: RandomKey | None = None
     ) -> Float[Array, "..."]:
         """Outputs for one image of floats, booleans or bytes, in `output_shape`."""
-        features_key, hidden_key = _split(key, 2)
+        return self.output(self.features(image, key)).reshape(self.output_shape)
+
+    def features(
+        self, image: Shaped[Array, "height width channels"], key: RandomKey | None = None
+    ) -> Float[Array, "features"]:
+        """The last hidden layer."""
+        convolution_key, hidden_key = _split(key, 2)
         patches = patches_3x3(image.astype(self.convolution.weight.dtype))
-        features = self.dropout(jax.nn.relu(self.convolution(patches)).reshape(-1), features_key)
-        hidden = self.dropout(jax.nn.relu(self.hidden(features)), hidden_key)
-        return self.output(hidden).reshape(self.output_shape)
+        convolved = self.dropout(jax.nn.relu(self.convolution(patches)).reshape(-1), convolution_key)
+        return self.dropout(jax.nn.relu(self.hidden(convolved)), hidden_key)
 
 
 def minatar_cnn(
@@ -181,6 +190,53 @@ def patches_3x3(
     rows, columns, channels = image.shape[0] - 2, image.shape[1] - 2, image.shape[2]
     windows = [image[i : i + rows, j : j + columns] for i in range(3) for j in range(3)]
     return jnp.concatenate(windows, axis=-1).reshape(rows * columns, 9 * channels)
+
+
+def features_of(network: Any, x: Array) -> Float[Array, "features"]:
+    """The last hidden layer of a network that has a method `features`; otherwise the input as a vector."""
+    return network.features(x) if hasattr(network, "features") else x.astype(float).reshape(-1)
+
+
+class Fixed(eqx.Module):
+    """A part of a network that training does not change."""
+
+    network: Any
+
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
+        """Outputs of the part."""
+        return self.network(*inputs, **options)
+
+
+def is_trained(params: PyTree) -> PyTree:
+    """Which leaves training changes, for `equinox.partition`: arrays of floats outside of a `Fixed` part."""
+    return jax.tree.map(
+        lambda node: False if isinstance(node, Fixed) else eqx.is_inexact_array(node),
+        params,
+        is_leaf=lambda node: isinstance(node, Fixed),
+    )
+
+
+class WithPriorFunction(eqx.Module):
+    """The sum of a trained network and a fixed one, its prior function (Osband et al., 2018)."""
+
+    trained: Network
+    prior: Fixed
+    scale: float = eqx.field(static=True)
+
+    def __call__(self, x: Array) -> Float[Array, "..."]:
+        """Outputs for one example."""
+        trained: Any = self.trained
+        return trained(x) + self.scale * self.prior(x)
+
+
+def with_prior_function(make: MakeNetwork, make_prior: MakeNetwork, scale: float) -> MakeNetwork:
+    """A function that draws trained networks, each with a prior function of its own."""
+
+    def draw(key: RandomKey) -> WithPriorFunction:
+        trained_key, prior_key = jax.random.split(key)
+        return WithPriorFunction(make(trained_key), Fixed(make_prior(prior_key)), scale)
+
+    return draw
 
 
 def draw_stacked(make: MakeNetwork, keys: RandomKeys) -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from gymnasium.spaces import Box, Discrete
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree, Shaped
@@ -23,11 +24,25 @@ ObservationSpace = Box | Discrete
 """The observation spaces that agents learn from."""
 
 
-NetworkFactory = Callable[..., MakeNetwork]
-"""Makes networks of one architecture and output shape: `networks(gain=..., dropout=...)`.
+class NetworkFactory(NamedTuple):
+    """Makes networks of one architecture and output shape: `networks(gain=..., dropout=...)`.
 
-Weights are orthogonal times `gain`. With dropout, networks are called with a key: `network(x, key=key)`.
-"""
+    Weights are orthogonal times `gain`. With dropout, networks are called with a key: `network(x, key=key)`.
+
+    - `make(gain=..., dropout=...)`: a maker of networks.
+    - `encode(x)`: an input as a vector of floats, for small networks that a posterior adds.
+    - `example`: shape and type of an input.
+    - `output_shape`: shape of the outputs.
+    """
+
+    make: Callable[..., MakeNetwork]
+    encode: Callable[[Array], Float[Array, "inputs"]]
+    example: jax.ShapeDtypeStruct
+    output_shape: tuple[int, ...]
+
+    def __call__(self, *, gain: float, dropout: float = 0.0) -> MakeNetwork:
+        """A maker of networks."""
+        return self.make(gain=gain, dropout=dropout)
 
 
 class Draws(NamedTuple):
@@ -50,14 +65,15 @@ class Posterior(NamedTuple):
 
     - `draws`: the number of samples, K.
     - `init(key)`: fresh draws.
-    - `penalty(params, prior, data_count)`: what each draw adds to its mean loss over the data, `[K]`.
-    - `predict(params, inputs, keys)`: outputs of each draw, `[B, ...]` in, `[K, B, ...]` out, one
-      key per draw.
+    - `penalty(params, prior, data_count, keys)`: what each draw adds to its mean loss over the data, `[K]`.
+    - `predict(params, inputs, keys)`: outputs of each draw, `[B, ...]` in, `[K, B, ...]` out.
+
+    Both take one key per draw: equal keys mean the same draws.
     """
 
     draws: int
     init: Callable[[RandomKey], Draws]
-    penalty: Callable[[PyTree, PyTree, Any], Float[Array, "K"]]
+    penalty: Callable[[PyTree, PyTree, Any, RandomKeys], Float[Array, "K"]]
     predict: Callable[[PyTree, Array, RandomKeys], Float[Array, "K B ..."]]
 
 
@@ -124,16 +140,35 @@ RiskMeasure = Callable[[Beliefs], Float[Array, "*batch A"]]
 """An attitude to risk: from beliefs to one number per action, of which the highest is chosen."""
 
 
+ChooseKey = Callable[[RandomKey, RandomKey], RandomKey]
+"""Of the keys of this step and of this episode, the one that is used."""
+
+
+def key_of_step(step_key: RandomKey, episode_key: RandomKey) -> RandomKey:
+    """The key of this step."""
+    del episode_key
+    return step_key
+
+
+def key_of_episode(step_key: RandomKey, episode_key: RandomKey) -> RandomKey:
+    """The key of this episode."""
+    del step_key
+    return episode_key
+
+
 class ExplorerKind(NamedTuple):
     """An entry of the registry of explorers.
 
     - `config`: its settings class.
     - `make(config, risk)`: the policy while learning. `config` is the settings of the whole agent, its
       `exploration` (beta) and `learning_starts` among them.
+    - `draw_key`: the key with which networks are sampled from the posterior while exploring: that of the
+      step, or that of the episode for a policy that follows one sample.
     """
 
     config: type
     make: Callable[[Any, RiskMeasure], Policy]
+    draw_key: ChooseKey = key_of_step
 
 
 class Learner(NamedTuple):
@@ -156,6 +191,7 @@ class Agent(NamedTuple):
     - `renew_target(learner)`: copies the networks to the target networks.
     - `beliefs(params, obs, key)`: what it believes, given one observation.
     - `explore`: its policy while learning; `exploit`: its policy afterwards.
+    - `draw_key`: which key its beliefs are drawn with while exploring.
     """
 
     init: Callable[[RandomKey], Learner]
@@ -166,6 +202,7 @@ class Agent(NamedTuple):
     beliefs: Callable[[PyTree, Array, RandomKey], Beliefs]
     explore: Policy
     exploit: Policy
+    draw_key: ChooseKey = key_of_step
 
 
 class EnvironmentStep(NamedTuple):

@@ -13,10 +13,22 @@ from jaxtyping import Array, Float, PyTree
 from surefoot.architectures import Architecture
 from surefoot.exploration import epsilon_greedy
 from surefoot.losses import bellman_target
+from surefoot.networks import is_trained
 from surefoot.optimisers import resolve_optimiser
 from surefoot.risk import greedy
 from surefoot.settings import Settings, bounded, build, with_components
-from surefoot.types import Agent, Beliefs, Learner, MakeNetwork, Policy, RandomKey, Scalar, Transition
+from surefoot.types import (
+    Agent,
+    Beliefs,
+    ChooseKey,
+    Learner,
+    MakeNetwork,
+    Policy,
+    RandomKey,
+    Scalar,
+    Transition,
+    key_of_step,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +85,7 @@ def build_agent(
     beliefs: Callable[[PyTree, Array, RandomKey], Beliefs],
     explore: Policy,
     exploit: Policy,
+    draw_key: ChooseKey = key_of_step,
     optimiser: Any = None,
 ) -> Agent:
     """An agent from the functions in which agents differ.
@@ -83,7 +96,7 @@ def build_agent(
 
     def init_learner(key: RandomKey) -> Learner:
         params, prior = init(key)
-        trained = eqx.filter(params, eqx.is_inexact_array)
+        trained = eqx.filter(params, is_trained(params))
         return Learner(params, copy_target(params), prior, optimise.init(trained))
 
     def copy_target(params: PyTree) -> PyTree:
@@ -91,7 +104,7 @@ def build_agent(
         return jax.tree.map(lambda leaf: jnp.copy(leaf) if eqx.is_array(leaf) else leaf, target(params))
 
     def update(learner: Learner, batch: Transition, data_count: Any, key: RandomKey) -> Learner:
-        trained, fixed = eqx.partition(learner.params, eqx.is_inexact_array)
+        trained, fixed = eqx.partition(learner.params, is_trained(learner.params))
         gradients = jax.grad(
             lambda each: loss(eqx.combine(each, fixed), learner.target, learner.prior, batch, data_count, key)
         )(trained)
@@ -113,6 +126,7 @@ def build_agent(
         beliefs=beliefs,
         explore=explore,
         exploit=exploit,
+        draw_key=draw_key,
     )
 
 

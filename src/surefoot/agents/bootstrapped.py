@@ -13,7 +13,9 @@ from jaxtyping import Array, PyTree
 from surefoot.agents.base import AgentConfig, AgentKind, build_value_agent, gather_actions
 from surefoot.architectures import Architecture
 from surefoot.exploration import epsilon_greedy
+from surefoot.exploration.thompson import follow_one_member
 from surefoot.losses import bellman_target, huber
+from surefoot.networks import with_prior_function
 from surefoot.settings import bounded
 from surefoot.types import Action, Agent, Beliefs, RandomKey, Scalar, Transition
 
@@ -24,11 +26,15 @@ class Config(epsilon_greedy.Config, AgentConfig):
 
     heads: int = bounded(10, at_least=2)
     """Number of heads."""
+    head_prior_scale: float = bounded(0.0, at_least=0)
+    """Factor of the fixed random network that is added to each head (Osband et al., 2018); 0: none."""
 
 
 def make(config: Config, architecture: Architecture, actions: int, optimiser: Any = None) -> Agent:
     """Bootstrapped DQN for this many actions."""
     network = architecture.heads(config.heads, (actions,), gain=config.gain)
+    if config.head_prior_scale > 0:
+        network = with_prior_function(network, network, config.head_prior_scale)
 
     def loss(params: PyTree, target: PyTree, batch: Transition) -> Scalar:
         best = jax.vmap(target)(batch.next_obs).max(axis=-1)  # [B, heads]
@@ -50,17 +56,9 @@ def make(config: Config, architecture: Architecture, actions: int, optimiser: An
         loss=loss,
         beliefs=beliefs,
         exploit=majority_vote,
-        follow=follow_one_head,
+        follow=follow_one_member,
         optimiser=optimiser,
     )
-
-
-def follow_one_head(beliefs: Beliefs, step_key: RandomKey, episode_key: RandomKey, step: Any) -> Action:
-    """The best action according to one head, the same head for a whole episode."""
-    del step_key, step
-    assert beliefs.members is not None
-    head = jax.random.randint(episode_key, (), 0, beliefs.members.shape[0])
-    return jnp.argmax(beliefs.members[head])
 
 
 def majority_vote(beliefs: Beliefs, step_key: RandomKey, episode_key: RandomKey, step: Any) -> Action:

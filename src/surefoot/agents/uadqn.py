@@ -1,19 +1,18 @@
 """UA-DQN, the paper's agent: a QR-DQN for values, auxiliary networks for both uncertainties (Algorithm 1)."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
-from surefoot.agents.base import AgentConfig, AgentKind, build_agent, gather_actions, quantile_targets
+from surefoot.agents.base import AgentConfig, AgentKind, build_agent, gather_actions
 from surefoot.agents.qrdqn import QuantileConfig
 from surefoot.architectures import Architecture
 from surefoot.estimators import decompose, quantile_variance
 from surefoot.exploration import EXPLORERS
-from surefoot.losses import LEVELS, quantile_loss
+from surefoot.losses import LEVELS, bellman_target, quantile_loss
 from surefoot.posteriors import POSTERIORS
 from surefoot.risk import greedy, parse_risk
 from surefoot.settings import bounded, checked, component
@@ -27,15 +26,17 @@ class Config(QuantileConfig, AgentConfig):
     risk: str = checked("mean", lambda _, text: parse_risk(text) and None)
     """Attitude to risk: mean, mean-sd:LAMBDA, or package.module:name."""
     posterior: str = component("anchored", POSTERIORS)
-    """How networks are sampled from the posterior: anchored, mc-dropout, or package.module:name."""
+    """Posterior: anchored, mc-dropout, bayes-by-backprop, ensemble, prior-functions, epinet."""
     explorer: str = component("thompson", EXPLORERS)
-    """How it explores: thompson, thompson-episode, epsilon-greedy, or package.module:name."""
+    """Explorer: thompson, thompson-episode, thompson-draw, ucb, ids, ids-randomised, epsilon-greedy."""
     exploration: float = bounded(0.2, at_least=0)
-    """Strength of exploration: the factor of the epistemic variance in Thompson sampling (beta)."""
+    """Strength of Thompson sampling: the factor of the epistemic variance (beta)."""
     auxiliary_networks: int = bounded(2, at_least=2)
     """Networks sampled from the posterior (K)."""
     aleatoric: Literal["unbiased", "biased", "released"] = "unbiased"
     """Aleatoric estimator: eq. 7; the value network's quantiles (variant 1); eq. 7 centred over actions."""
+    targets: Literal["shared", "own", "own-greedy"] = "shared"
+    """What auxiliary networks bootstrap from: the value network, or each itself (its own best action: greedy)."""
 
 
 RELEASED_SETTINGS = {"levels": "midpoints", "aleatoric": "released", "prior_scale": "all"}
@@ -78,18 +79,45 @@ def released(value: Values, samples: Samples) -> Float[Array, "A"]:
     return total / (count * (count - 1))
 
 
+def of_quantiles(samples: Samples) -> Float[Array, "A"]:
+    """Eq. 7: half the mean squared difference of two networks' quantiles, for any number of networks."""
+    return decompose(samples).epistemic
+
+
+def of_means(samples: Samples) -> Float[Array, "A"]:
+    """The variance of the networks' mean returns.
+
+    With targets of their own, quantiles differ between networks in shape as well, which is not what the
+    agent does not know about the mean.
+    """
+    return samples.mean(axis=-1).var(axis=0, ddof=1)
+
+
+EPISTEMIC = {"shared": of_quantiles, "own": of_means, "own-greedy": of_means}
+"""Epistemic estimators by the targets of the networks that they are read off."""
 ALEATORIC = {"unbiased": unbiased, "biased": biased, "released": released}
+
+
+def draw_counts(config: Any) -> tuple[int, int]:
+    """How many auxiliary networks share the value network's targets, and how many have their own.
+
+    Epistemic uncertainty is read off networks with own targets, where there are some. The covariance of
+    eq. 7 needs networks with shared targets: own targets make spurious spreads alike (docs/paper_map.md).
+    """
+    if config.targets == "shared":
+        return config.auxiliary_networks, 0
+    return 0 if config.aleatoric == "biased" else config.auxiliary_networks, config.auxiliary_networks
 
 
 def make(config: Any, architecture: Architecture, actions: int, optimiser: Any = None) -> Agent:
     """UA-DQN for this many actions; `config` has the settings of its posterior and explorer, too."""
     shape = (actions, config.quantiles)
     network = architecture.network(shape, gain=config.gain)
-    networks = partial(architecture.network, shape)
-    posterior = POSTERIORS.resolve(config.posterior).make(config, networks, config.auxiliary_networks)
-    risk = parse_risk(config.risk)
+    shared, own = draw_counts(config)
+    draws = shared + own
+    posterior = POSTERIORS.resolve(config.posterior).make(config, architecture.factory(shape), draws)
+    risk, explorer = parse_risk(config.risk), EXPLORERS.resolve(config.explorer)
     levels = LEVELS[config.levels](config.quantiles)
-    draws = posterior.draws
 
     def init(key: RandomKey) -> tuple[Params, PyTree]:
         value_key, auxiliary_key = jax.random.split(key)
@@ -99,35 +127,52 @@ def make(config: Any, architecture: Architecture, actions: int, optimiser: Any =
     def loss(
         params: Params, target: PyTree, prior: PyTree, batch: Transition, data_count: Any, key: RandomKey
     ) -> Scalar:
-        targets = quantile_targets(target, batch, config.discount)  # [B, N]
+        keys = jax.random.split(key, draws)
+        value_target = target.value if own else target
+        next_values = jax.vmap(value_target)(batch.next_obs)  # [B, A, N]
 
-        def fit(values: Float[Array, "B A N"]) -> Scalar:
+        def targets_of(values: Float[Array, "B A N"], chooser: Float[Array, "B A N"]) -> Float[Array, "B N"]:
+            """The target of a network, for the action that the chooser prefers."""
+            best = jnp.argmax(chooser.mean(axis=-1), axis=-1)
+            ahead = gather_actions(values, best)
+            return bellman_target(batch.reward, batch.terminated, ahead, config.discount)
+
+        def fit(values: Float[Array, "B A N"], targets: Float[Array, "B N"]) -> Scalar:
             quantiles = gather_actions(values, batch.action)
             return jnp.mean(quantile_loss(quantiles, targets, levels, config.kappa))
 
-        samples = posterior.predict(params.auxiliary, batch.obs, jax.random.split(key, draws))
-        penalties = posterior.penalty(params.auxiliary, prior, data_count)
-        of_value = fit(jax.vmap(params.value)(batch.obs))
-        return of_value + sum(fit(samples[k]) for k in range(draws)) + jnp.sum(penalties)
+        targets = [targets_of(next_values, next_values)] * (1 + shared)
+        if own:
+            next_samples = posterior.predict(target.auxiliary, batch.next_obs, keys)  # [K, B, A, N]
+            for k in range(shared, draws):
+                chooser = next_samples[k] if config.targets == "own-greedy" else next_values
+                targets.append(targets_of(next_samples[k], chooser))
+        samples = posterior.predict(params.auxiliary, batch.obs, keys)
+        values = [jax.vmap(params.value)(batch.obs), *(samples[k] for k in range(draws))]
+        fits = [fit(each, target) for each, target in zip(values, targets, strict=True)]
+        penalties = posterior.penalty(params.auxiliary, prior, data_count, keys)
+        return fits[0] + sum(fits[1:]) + jnp.sum(penalties)
 
     def beliefs(params: Params, obs: Array, key: RandomKey) -> Beliefs:
         quantiles = params.value(obs)
         samples = posterior.predict(params.auxiliary, obs[None], jax.random.split(key, draws))[:, 0]
         return Beliefs(
             mean=quantiles.mean(axis=-1),
-            epistemic_variance=decompose(samples).epistemic,
-            aleatoric_variance=ALEATORIC[config.aleatoric](quantiles, samples),
+            epistemic_variance=EPISTEMIC[config.targets](samples[-config.auxiliary_networks :]),
+            aleatoric_variance=ALEATORIC[config.aleatoric](quantiles, samples[:shared]),
             quantiles=quantiles,
+            members=samples[-config.auxiliary_networks :].mean(axis=-1),
         )
 
     return build_agent(
         config,
         init=init,
         loss=loss,
-        target=lambda params: params.value,
+        target=lambda params: params if own else params.value,
         beliefs=beliefs,
-        explore=EXPLORERS.resolve(config.explorer).make(config, risk),
+        explore=explorer.make(config, risk),
         exploit=greedy(risk),
+        draw_key=explorer.draw_key,
         optimiser=optimiser,
     )
 

@@ -6,7 +6,15 @@ from typing import Any
 
 import gymnasium
 
-from surefoot.envs import minatar, windy_cliff, windy_cliff_render
+from surefoot.envs import (
+    deep_sea,
+    deep_sea_render,
+    delayed_bandit,
+    minatar,
+    noisy_chain,
+    windy_cliff,
+    windy_cliff_render,
+)
 from surefoot.envs.as_gymnasium import GymnasiumEnvironment
 
 
@@ -29,6 +37,37 @@ def windy_cliff_for_gymnasium(render_mode: str | None = None, **parameters: Any)
 
 
 gymnasium.register(id="surefoot/WindyCliff-v0", entry_point=windy_cliff_for_gymnasium)
+
+
+def deep_sea_for_gymnasium(render_mode: str | None = None, **parameters: Any) -> GymnasiumEnvironment:
+    """The environment `surefoot/DeepSea-v0`: every field of `deep_sea.Config` is a parameter."""
+    config = deep_sea.Config(**parameters)
+    renders = {
+        "rgb_array": partial(deep_sea_render.render_pixels, config=config),
+        "ansi": partial(deep_sea_render.render_text, config=config),
+    }
+    return GymnasiumEnvironment(deep_sea.make(config), renders, render_mode=render_mode)
+
+
+gymnasium.register(id="surefoot/DeepSea-v0", entry_point=deep_sea_for_gymnasium)
+
+
+def noisy_chain_for_gymnasium(render_mode: str | None = None, **parameters: Any) -> GymnasiumEnvironment:
+    """The environment `surefoot/NoisyChain-v0`: every field of `noisy_chain.Config` is a parameter."""
+    config = noisy_chain.Config(**parameters)
+    return GymnasiumEnvironment(noisy_chain.make(config), {}, render_mode=render_mode)
+
+
+gymnasium.register(id="surefoot/NoisyChain-v0", entry_point=noisy_chain_for_gymnasium)
+
+
+def delayed_bandit_for_gymnasium(render_mode: str | None = None, **parameters: Any) -> GymnasiumEnvironment:
+    """The environment `surefoot/DelayedBandit-v0`: every field of `delayed_bandit.Config` is a parameter."""
+    config = delayed_bandit.Config(**parameters)
+    return GymnasiumEnvironment(delayed_bandit.make(config), {}, render_mode=render_mode)
+
+
+gymnasium.register(id="surefoot/DelayedBandit-v0", entry_point=delayed_bandit_for_gymnasium)
 
 
 def minatar_for_gymnasium(

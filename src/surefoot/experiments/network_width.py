@@ -87,10 +87,11 @@ def train(config: Config, width: int, networks: int, outputs: int, advance: Adva
     y = jnp.asarray(POINTS_Y, dtype=float)
 
     def loss(params: PyTree, prior: PyTree, key: RandomKey) -> Scalar:
-        predictions = posterior.predict(params, x, jax.random.split(key, networks))  # [K, n, out]
+        keys = jax.random.split(key, networks)
+        predictions = posterior.predict(params, x, keys)  # [K, n, out]
         errors = predictions - jnp.broadcast_to(y[None, :, None], predictions.shape)
         fit_of_each = (errors**2).sum(axis=-1).mean(axis=-1)
-        return jnp.sum(fit_of_each + posterior.penalty(params, prior, len(POINTS_X)))
+        return jnp.sum(fit_of_each + posterior.penalty(params, prior, len(POINTS_X), keys))
 
     fit = make_fit(loss, adam(config.learning_rate))
     predict = eqx.filter_jit(posterior.predict)

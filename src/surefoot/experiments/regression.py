@@ -11,6 +11,7 @@ import optax
 from jaxtyping import PyTree
 
 from surefoot.experiments.base import Advance
+from surefoot.networks import is_trained
 from surefoot.types import RandomKey, Scalar
 
 Loss = Callable[[PyTree, Any, RandomKey], Scalar]
@@ -27,7 +28,7 @@ def make_fit(loss: Loss, optimiser: optax.GradientTransformation) -> Fit:
 
     @eqx.filter_jit
     def run(params: PyTree, state: PyTree, data: Any, key: RandomKey, start: Any, stop: Any) -> Any:
-        trained, fixed = eqx.partition(params, eqx.is_inexact_array)
+        trained, fixed = eqx.partition(params, is_trained(params))
 
         def step(i: Any, carry: tuple[PyTree, PyTree]) -> tuple[PyTree, PyTree]:
             trained, state = carry
@@ -41,7 +42,7 @@ def make_fit(loss: Loss, optimiser: optax.GradientTransformation) -> Fit:
         return eqx.combine(trained, fixed), state
 
     def fit(params: PyTree, data: Any, key: RandomKey, steps: int, advance: Advance) -> PyTree:
-        state = optimiser.init(eqx.filter(params, eqx.is_inexact_array))
+        state = optimiser.init(eqx.filter(params, is_trained(params)))
         bounds = [steps * chunk // CHUNKS for chunk in range(CHUNKS + 1)]
         for start, stop in pairwise(bounds):
             params, state = jax.block_until_ready(

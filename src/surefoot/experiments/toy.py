@@ -32,7 +32,7 @@ from surefoot.optimisers import adam
 from surefoot.posteriors import POSTERIORS, anchored
 from surefoot.settings import bounded, checked
 from surefoot.statistics import Estimate, jackknife_estimate, mean_estimate, ratio_estimate
-from surefoot.types import MakeNetwork, Posterior, RandomKey, Scalar
+from surefoot.types import MakeNetwork, NetworkFactory, Posterior, RandomKey, Scalar
 
 NOISE = 1 / 3
 """Standard deviation of the noise in the data."""
@@ -80,19 +80,23 @@ class Config(ExperimentConfig):
     """How strongly the anchored posterior pulls each network to its initial weights."""
 
 
-def networks(*, gain: float, dropout: float = 0.0) -> MakeNetwork:
+def networks() -> NetworkFactory:
     """A maker of the paper's tanh networks, for any posterior."""
-    layer = orthogonal(gain)
-    return mlp(1, HIDDEN_WIDTHS, (QUANTILES,), layer=layer, activation=jnp.tanh, dropout=dropout)
+
+    def make(*, gain: float, dropout: float) -> MakeNetwork:
+        layer = orthogonal(gain)
+        return mlp(1, HIDDEN_WIDTHS, (QUANTILES,), layer=layer, activation=jnp.tanh, dropout=dropout)
+
+    return NetworkFactory(make, jnp.ravel, jax.ShapeDtypeStruct((1,), float), (QUANTILES,))
 
 
 def make_posterior(config: Config) -> Posterior:
     """The posterior that the settings name; the paper's has its own prior and its own constant pull."""
     if config.posterior == PAPER_POSTERIOR:
-        network, weight = networks(gain=PRIOR_GAIN), config.anchor_weight
+        network, weight = networks()(gain=PRIOR_GAIN), config.anchor_weight
         return anchored.anchored_posterior(network, DRAWS, weight=lambda _scale, _count: weight)
     kind = POSTERIORS.resolve(config.posterior)
-    return kind.make(kind.config(), networks, DRAWS)
+    return kind.make(kind.config(), networks(), DRAWS)
 
 
 def make_data(key: RandomKey, points: int) -> tuple[Float[Array, "n 1"], Float[Array, "n"]]:
@@ -118,7 +122,7 @@ def run(config: Config, advance: Advance) -> Outcome:
         quantiles = posterior.predict(params, x[rows], keys)  # [K, B, N]
         targets = jnp.broadcast_to(y[rows][None, :, None], (DRAWS, config.batch, 1))
         fit_of_each = quantile_loss(quantiles, targets, levels).mean(axis=-1) / QUANTILES
-        return jnp.sum(fit_of_each + posterior.penalty(params, prior, config.points))
+        return jnp.sum(fit_of_each + posterior.penalty(params, prior, config.points, keys))
 
     fit = make_fit(loss, adam(config.learning_rate))
     predict = eqx.filter_jit(posterior.predict)

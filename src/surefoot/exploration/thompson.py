@@ -6,7 +6,6 @@ Departure: the released code multiplies the standard deviation by its factor, an
 square.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +13,19 @@ import jax
 import jax.numpy as jnp
 
 from surefoot.errors import UserError
+from surefoot.exploration.requirements import require_epistemic
 from surefoot.settings import Settings
-from surefoot.types import Action, Beliefs, ExplorerKind, Policy, RandomKey, RiskMeasure
-
-ChooseKey = Callable[[RandomKey, RandomKey], RandomKey]
-"""Of the keys of this step and of this episode, the one that samples are drawn with."""
+from surefoot.types import (
+    Action,
+    Beliefs,
+    ChooseKey,
+    ExplorerKind,
+    Policy,
+    RandomKey,
+    RiskMeasure,
+    key_of_episode,
+    key_of_step,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,23 +38,27 @@ def policy(exploration: float, risk: RiskMeasure, choose_key: ChooseKey) -> Poli
 
     def act(beliefs: Beliefs, step_key: RandomKey, episode_key: RandomKey, step: Any) -> Action:
         del step
-        if beliefs.epistemic is None:
-            raise UserError(
-                "explorer: got thompson for an agent without epistemic uncertainty, accepted: epsilon-greedy"
-            )
-        mean = risk(beliefs)
+        mean, epistemic = risk(beliefs), require_epistemic("thompson", beliefs)
         noise = jax.random.normal(choose_key(step_key, episode_key), mean.shape)
-        return jnp.argmax(mean + jnp.sqrt(exploration) * beliefs.epistemic * noise)
+        return jnp.argmax(mean + jnp.sqrt(exploration) * epistemic * noise)
 
     return act
 
 
-PER_STEP = ExplorerKind(
-    Config, lambda config, risk: policy(config.exploration, risk, lambda step_key, _: step_key)
-)
+def follow_one_member(beliefs: Beliefs, step_key: RandomKey, episode_key: RandomKey, step: Any) -> Action:
+    """The best action according to one member of an ensemble, the same one for a whole episode."""
+    del step_key, step
+    if beliefs.members is None:
+        raise UserError("explorer: got thompson-draw for an agent without an ensemble, accepted: thompson")
+    member = jax.random.randint(episode_key, (), 0, beliefs.members.shape[0])
+    return jnp.argmax(beliefs.members[member])
+
+
+PER_STEP = ExplorerKind(Config, lambda config, risk: policy(config.exploration, risk, key_of_step))
 """A new sample at each step, as in the paper."""
 
-PER_EPISODE = ExplorerKind(
-    Config, lambda config, risk: policy(config.exploration, risk, lambda _, episode_key: episode_key)
-)
+PER_EPISODE = ExplorerKind(Config, lambda config, risk: policy(config.exploration, risk, key_of_episode))
 """One normal draw per action for a whole episode, so that exploration follows a plan."""
+
+PER_DRAW = ExplorerKind(Config, lambda _config, _risk: follow_one_member, key_of_episode)
+"""One network of the posterior for a whole episode, as if it were right (Osband et al., 2016)."""

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, PyTree
 
 from surefoot.losses import anchor_penalty, anchor_weight
 from surefoot.networks import draw_each
+from surefoot.posteriors.ensemble import predict_each
 from surefoot.settings import Settings, bounded
 from surefoot.types import (
     Draws,
@@ -123,19 +124,16 @@ def anchored_posterior(
             params = draw_each(initial, jax.random.split(initial_key, draws))
         return Draws(params, tuple(anchor(each) for each in priors))
 
-    def penalty(params: PyTree, prior: PyTree, data_count: Any) -> Float[Array, "K"]:
+    def penalty(params: PyTree, prior: PyTree, data_count: Any, keys: RandomKeys) -> Float[Array, "K"]:
+        del keys
+
         def of_draw(draw: Network, anchor: Anchor) -> Scalar:
             weights = jax.tree.map(lambda scale: pull(scale, data_count), anchor.scale)
             return anchor_penalty(draw, anchor.network, weights)
 
         return jnp.stack([of_draw(draw, anchor) for draw, anchor in zip(params, prior, strict=True)])
 
-    def predict(params: PyTree, inputs: Array, keys: RandomKeys) -> Float[Array, "K B ..."]:
-        del keys  # A draw of this posterior is deterministic.
-        # Unrolled: on CPU faster than one batched product over stacked networks.
-        return jnp.stack([jax.vmap(each)(inputs) for each in params])
-
-    return Posterior(draws, init, penalty, predict)
+    return Posterior(draws, init, penalty, predict_each)
 
 
 KIND = PosteriorKind(Config, make)

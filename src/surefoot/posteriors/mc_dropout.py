@@ -38,9 +38,9 @@ def make(config: Config, networks: NetworkFactory, draws: int) -> Posterior:
     def init(key: RandomKey) -> Draws:
         return Draws(network(key), None)
 
-    def penalty(params: PyTree, prior: PyTree, data_count: Any) -> Float[Array, "K"]:
+    def penalty(params: PyTree, prior: PyTree, data_count: Any, keys: RandomKeys) -> Float[Array, "K"]:
         """Weight decay: l^2 (1 - p) / (tau n) times the sum of squares, the same for each draw."""
-        del prior
+        del prior, keys
         arrays = jax.tree.leaves(eqx.filter(params, eqx.is_inexact_array))
         squares = sum(jnp.sum(array**2) for array in arrays)
         return jnp.broadcast_to(decay * squares / data_count, (draws,))

@@ -85,7 +85,8 @@ def _exploring_program(agent: Agent) -> Callable[..., Array]:
 
     def one(params: PyTree, obs: Array, key: RandomKey, episode_key: RandomKey, step: Any) -> Action:
         beliefs_key, step_key = jax.random.split(key)
-        return agent.explore(agent.beliefs(params, obs, beliefs_key), step_key, episode_key, step)
+        beliefs = agent.beliefs(params, obs, agent.draw_key(beliefs_key, episode_key))
+        return agent.explore(beliefs, step_key, episode_key, step)
 
     def explore(params: PyTree, obs: Array, key: Array, episode_keys: Array, step: Any) -> Array:
         keys = jax.random.split(jax.random.wrap_key_data(key), obs.shape[0])

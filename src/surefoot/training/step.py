@@ -98,7 +98,8 @@ def step_keys(state: TrainState) -> StepKeys:
 
 def choose_action(agent: Agent, state: TrainState, keys: StepKeys) -> ActionChoice:
     """The action that the agent explores with."""
-    beliefs = agent.beliefs(state.learner.params, state.obs, keys.beliefs)
+    draw_key = agent.draw_key(keys.beliefs, state.episode.key)
+    beliefs = agent.beliefs(state.learner.params, state.obs, draw_key)
     action = agent.explore(beliefs, keys.policy, state.episode.key, state.step).astype(jnp.int32)
     unknown = jnp.full_like(beliefs.mean, jnp.nan)
     return ActionChoice(

@@ -139,7 +139,7 @@ def test_measures_are_the_estimates_from_two_networks():
 
 
 def test_networks_are_those_of_the_paper():
-    network = toy.networks(gain=toy.PRIOR_GAIN)(jax.random.key(0))
+    network = toy.networks()(gain=toy.PRIOR_GAIN)(jax.random.key(0))
     assert [layer.weight.shape for layer in network.layers] == [(200, 1), (200, 200), (50, 200)]
     hidden = np.asarray(network.layers[1].weight)
     np.testing.assert_allclose(hidden @ hidden.T, 49 * np.eye(200), atol=1e-3)

@@ -11,6 +11,12 @@ from surefoot.networks import mlp, normal, orthogonal
 from surefoot.posteriors import anchored
 
 KEY = jax.random.key(0)
+
+
+def keys(posterior):
+    return jax.random.split(KEY, posterior.draws)
+
+
 NETWORK = mlp(2, (5,), (3,))
 
 
@@ -35,10 +41,10 @@ def test_initial_weights_can_be_drawn_apart_from_the_anchors():
 def test_a_draw_at_its_anchor_has_no_penalty_and_each_has_its_own():
     posterior = anchored.anchored_posterior(NETWORK, 3)
     params, prior = posterior.init(KEY)
-    np.testing.assert_array_equal(posterior.penalty(params, prior, 10), np.zeros(3))
+    np.testing.assert_array_equal(posterior.penalty(params, prior, 10, keys(posterior)), np.zeros(3))
     moved = eqx.tree_at(lambda nets: nets[1].layers[0].bias, params, params[1].layers[0].bias + 2)
     weight = 1 / (float(prior[1].scale) ** 2 * 10)
-    found = posterior.penalty(moved, prior, 10)
+    found = posterior.penalty(moved, prior, 10, keys(posterior))
     np.testing.assert_allclose(found, [0, weight * 5 * 2**2, 0], rtol=1e-5)
 
 
@@ -47,7 +53,7 @@ def test_the_pull_fades_with_data_and_grows_with_noise():
 
     def penalty(noise, count):
         posterior = anchored.anchored_posterior(NETWORK, 1, weight=anchored.by_noise(noise))
-        return float(posterior.penalty(params, prior, count)[0])
+        return float(posterior.penalty(params, prior, count, keys(posterior))[0])
 
     assert penalty(1.0, 100) == pytest.approx(penalty(1.0, 10) / 10, rel=1e-5)
     assert penalty(3.0, 10) == pytest.approx(penalty(1.0, 10) * 9, rel=1e-5)
@@ -68,7 +74,9 @@ def test_prior_scale_may_differ_from_array_to_array():
     distances = [
         np.sum((p - a) ** 2) / p.ndim**2 for p, a in zip(arrays(params), arrays(anchor.network), strict=True)
     ]
-    np.testing.assert_allclose(posterior.penalty(params, prior, 2), [sum(distances) / 2], rtol=1e-5)
+    np.testing.assert_allclose(
+        posterior.penalty(params, prior, 2, keys(posterior)), [sum(distances) / 2], rtol=1e-5
+    )
 
 
 def test_predictions_are_those_of_each_network():
@@ -85,7 +93,7 @@ def test_a_users_own_module_can_be_sampled():
     posterior = anchored.anchored_posterior(lambda key: eqx.nn.MLP(2, 3, 8, 1, key=key), 2)
     params, prior = posterior.init(KEY)
     assert posterior.predict(params, jnp.ones((4, 2)), jax.random.split(KEY)).shape == (2, 4, 3)
-    np.testing.assert_array_equal(posterior.penalty(params, prior, 5), np.zeros(2))
+    np.testing.assert_array_equal(posterior.penalty(params, prior, 5, keys(posterior)), np.zeros(2))
 
 
 def test_biases_of_any_shape_are_no_weights():
@@ -112,7 +120,9 @@ def test_map_samples_of_a_linear_model_solve_its_anchored_least_squares():
     def step(params):
         def loss(params):
             errors = posterior.predict(params, x, jax.random.split(KEY, 100))[..., 0] - y[None]
-            return jnp.sum((errors**2).mean(axis=-1) + posterior.penalty(params, anchors, len(y)))
+            return jnp.sum(
+                (errors**2).mean(axis=-1) + posterior.penalty(params, anchors, len(y), keys(posterior))
+            )
 
         return optax.apply_updates(params, jax.tree.map(lambda g: -0.5 * g, jax.grad(loss)(params)))
 
