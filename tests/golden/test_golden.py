@@ -37,7 +37,9 @@ def test_a_seeded_run_is_what_it_was(name, tmp_path):
         assert list(csv.reader(found)) == list(csv.reader(wanted))
     found, wanted = (json.loads((each / "beliefs.json").read_text()) for each in (tmp_path, DATA / name))
     for field, values in wanted.items():
-        assert found[field] == (None if values is None else pytest.approx(values, rel=TOLERANCE))
+        # Since then UA-DQN gives the means of its networks as well.
+        if values is not None or field != "members":
+            assert found[field] == (None if values is None else pytest.approx(values, rel=TOLERANCE))
     found, wanted = (json.loads((each / "config.json").read_text()) for each in (tmp_path, DATA / name))
     for config in (found, wanted):
         # Settings that have another name since: both say the same of the agent.

@@ -33,6 +33,9 @@ class Config(QuantileConfig, epsilon_greedy.Config, AgentConfig):
     """QR-DQN's settings."""
 
 
+CALIBRATED_SETTINGS = {"levels": "midpoints"}
+"""Settings under which the spread of a bootstrapped return does not shrink (docs/paper_map.md)."""
+
 RELEASED_SETTINGS = {"levels": "midpoints", "gain": 3.0}
 """Settings of the released code where it differs from the paper."""
 

@@ -36,11 +36,17 @@ class Config(QuantileConfig, AgentConfig):
     aleatoric: Literal["unbiased", "biased", "released"] = "unbiased"
     """Aleatoric estimator: eq. 7; the value network's quantiles (variant 1); eq. 7 centred over actions."""
     targets: Literal["shared", "own", "own-greedy"] = "shared"
-    """What auxiliary networks bootstrap from: the value network, or each itself (its own best action: greedy)."""
+    """What auxiliary networks bootstrap from: the value network, or themselves (greedy: own best action)."""
 
 
 RELEASED_SETTINGS = {"levels": "midpoints", "aleatoric": "released", "prior_scale": "all"}
 """Settings of the released code where it differs from the paper, but for beta, which is each experiment's."""
+
+
+CALIBRATED_SETTINGS = {"levels": "midpoints", "prior_scale": "all", "auxiliary_networks": 5}
+"""Settings under which both uncertainties are right on tasks with exact answers (docs/paper_map.md).
+
+Vectors are normalised in addition."""
 
 
 class Params(NamedTuple):

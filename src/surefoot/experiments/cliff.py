@@ -52,8 +52,8 @@ class Config(ExperimentConfig):
     """Independent runs of each agent."""
     steps: int = bounded(10_000, at_least=PROBE_EVERY)
     """Environment steps per run, one update each."""
-    preset: Literal["paper", "released"] = "paper"
-    """Whose settings are used where the paper and its released code differ."""
+    preset: Literal["paper", "released", "calibrated"] = "paper"
+    """The paper's settings, its released code's, or those under which the uncertainties are right."""
     exploration: float = bounded(4.0, at_least=0)
     """Factor of the epistemic variance in Thompson sampling (beta). Only the released code has it."""
 
@@ -71,6 +71,13 @@ LEARNING_SETTINGS: dict[str, Any] = {
 }
 """Settings of all four agents."""
 
+PRESETS: dict[str, dict[str, dict[str, Any]]] = {
+    "paper": {"qrdqn": {}, "uadqn": {}},
+    "released": {"qrdqn": qrdqn.RELEASED_SETTINGS, "uadqn": uadqn.RELEASED_SETTINGS},
+    "calibrated": {"qrdqn": qrdqn.CALIBRATED_SETTINGS, "uadqn": uadqn.CALIBRATED_SETTINGS},
+}
+"""Settings that differ from the paper's, by preset and agent; `calibrated` normalises observations too."""
+
 LABELS = ("QR-DQN", "UA-DQN risk-neutral", "UA-DQN variant 1", "UA-DQN variant 2")
 """Names of the agents in tables and claims."""
 QR_DQN, NEUTRAL, VARIANT_1, VARIANT_2 = LABELS
@@ -78,15 +85,11 @@ QR_DQN, NEUTRAL, VARIANT_1, VARIANT_2 = LABELS
 
 def agent_settings(label: str, preset: str, exploration: float) -> tuple[str, dict[str, Any]]:
     """The name and the settings of an agent; the agents differ in action selection only."""
-    released = preset == "released"
+    of_preset = PRESETS[preset]
     if label == QR_DQN:
         epsilon = {"final_epsilon": 0.05, "final_epsilon_step": 2_000}
-        return "qrdqn", {**LEARNING_SETTINGS, **(qrdqn.RELEASED_SETTINGS if released else {}), **epsilon}
-    common = {
-        **LEARNING_SETTINGS,
-        **(uadqn.RELEASED_SETTINGS if released else {}),
-        "exploration": exploration,
-    }
+        return "qrdqn", {**LEARNING_SETTINGS, **of_preset["qrdqn"], **epsilon}
+    common = {**LEARNING_SETTINGS, **of_preset["uadqn"], "exploration": exploration}
     action_selection: dict[str, dict[str, Any]] = {
         NEUTRAL: {},
         VARIANT_1: {"risk_aversion": 0.5, "aleatoric": "biased"},
@@ -104,6 +107,7 @@ def planned_run(config: Config, label: str, seed: int) -> PlannedRun:
         "env": "surefoot/WindyCliff-v0",
         "agent": agent,
         "network": NETWORK,
+        "normalise": config.preset == "calibrated",
         "seed": seed,
         "eval_every": 0,
         "log_every": PROBE_EVERY,

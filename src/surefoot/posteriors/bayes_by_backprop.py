@@ -124,7 +124,8 @@ def variational_posterior(
             params.spread,
             noise,
         )
-        return sum(jax.tree.leaves(log_posterior)) - sum(log_prior(each) for each in arrays)
+        parts = [*jax.tree.leaves(log_posterior), *(-log_prior(each) for each in arrays)]
+        return jnp.sum(jnp.stack(parts))
 
     def penalty(params: PyTree, prior: PyTree, data_count: Any, keys: RandomKeys) -> Float[Array, "K"]:
         del prior

@@ -53,7 +53,7 @@ def test_each_gives_the_beliefs_it_can_and_none_else(made):
             "dqn": {"mean"},
             "qrdqn": {"mean", "aleatoric_variance", "quantiles"},
             "bootstrapped": {"mean", "epistemic_variance", "members"},
-            "uadqn": {"mean", "epistemic_variance", "aleatoric_variance", "quantiles"},
+            "uadqn": {"mean", "epistemic_variance", "aleatoric_variance", "quantiles", "members"},
         }[name]
     )
 

@@ -13,6 +13,14 @@ from surefoot.errors import UserError
 KEY = jax.random.key(0)
 
 
+def always_right(row):
+    return row >= 0
+
+
+def always_left(row):
+    return row < 0
+
+
 def play(config, choose):
     """Rewards, last info and cells of an episode in which `choose(row)` says whether to go right."""
     environment, mapping = deep_sea.make(config), deep_sea.action_mapping(config)
@@ -32,7 +40,7 @@ def play(config, choose):
 @pytest.mark.parametrize("size", [5, 20, 100])
 def test_always_right_finds_the_treasure(size):
     config = deep_sea.Config(size=size)
-    rewards, info, cells = play(config, lambda row: True)
+    rewards, info, cells = play(config, always_right)
     assert sum(rewards) == pytest.approx(0.99, abs=1e-5) == pytest.approx(deep_sea.optimal_return(config))
     np.testing.assert_allclose(rewards[:-1], -0.01 / size, rtol=1e-5)
     assert info["found_treasure"]
@@ -50,7 +58,7 @@ def test_one_step_to_the_left_is_enough_to_miss_it():
 
 
 def test_always_left_costs_nothing():
-    rewards, info, cells = play(deep_sea.Config(size=5), lambda row: False)
+    rewards, info, cells = play(deep_sea.Config(size=5), always_left)
     assert rewards == [0.0] * 5
     assert info["strayed"]
     assert [np.argwhere(cell)[0, 1] for cell in cells[:-1]] == [0] * 5
