@@ -23,9 +23,11 @@ from surefoot.experiments.base import (
     Experiment,
     ExperimentConfig,
     Outcome,
+    StoredExperiment,
     SweptExperiment,
     verdicts_allowed,
 )
+from surefoot.experiments.parts import Parts
 from surefoot.sweeps.plan import PlannedRun
 from surefoot.sweeps.runner import run_directory
 from surefoot.types import Interval
@@ -62,10 +64,15 @@ def _command_for(experiment: Experiment) -> Callable[..., Callable[[], int]]:
         """
 
         def work() -> int:
-            assert isinstance(experiment, DirectExperiment)
-            directory = report.results_directory(experiment, out, overwrite=overwrite)
-            with _progress(experiment.name) as advance:
-                outcome = experiment.run(settings, advance)
+            if isinstance(experiment, StoredExperiment):
+                directory = report.resumable_directory(experiment, out, overwrite=overwrite)
+                with _progress(experiment.name) as advance:
+                    outcome = experiment.run(settings, advance, Parts(directory))
+            else:
+                assert isinstance(experiment, DirectExperiment)
+                directory = report.results_directory(experiment, out, overwrite=overwrite)
+                with _progress(experiment.name) as advance:
+                    outcome = experiment.run(settings, advance)
             return report_outcome(experiment, settings, outcome, directory, strict=strict)
 
         return work
@@ -93,7 +100,7 @@ def _command_for(experiment: Experiment) -> Callable[..., Callable[[], int]]:
 
         def work() -> int:
             assert isinstance(experiment, SweptExperiment)
-            directory = report.sweep_directory(experiment, out, overwrite=overwrite)
+            directory = report.resumable_directory(experiment, out, overwrite=overwrite)
             runs: dict[str, Path] = {}
 
             def sweep(plan: Sequence[PlannedRun]) -> Mapping[str, Path]:

@@ -1,10 +1,28 @@
-"""The paper's experiments, one a file: what is run, which claims it checks, and its figure."""
+"""The experiments, one a file: what is run, which claims it checks, and its figure."""
 
-from surefoot.experiments import cliff, hyperparameter_search, minatar, network_width, propositions, toy
+from surefoot.experiments import (
+    cliff,
+    deep_sea,
+    hyperparameter_search,
+    minatar,
+    network_width,
+    posteriors,
+    propositions,
+    toy,
+)
 from surefoot.experiments.base import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
     module.EXPERIMENT.name: module.EXPERIMENT
-    for module in (propositions, toy, network_width, cliff, minatar, hyperparameter_search)
+    for module in (
+        propositions,
+        toy,
+        network_width,
+        cliff,
+        minatar,
+        hyperparameter_search,
+        posteriors,
+        deep_sea,
+    )
 }
 """All experiments by their names on the command line."""

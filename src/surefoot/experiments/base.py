@@ -1,6 +1,6 @@
 """The contract of an experiment: settings in; claims, tables and a figure out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from surefoot.claims import Claim
-from surefoot.settings import Settings
+from surefoot.errors import require
+from surefoot.settings import Settings, checked
 from surefoot.sweeps.plan import PlannedRun
 
 Table = Mapping[str, NDArray[Any]]
@@ -67,10 +68,37 @@ class DirectExperiment(Experiment):
 
 
 @dataclass(frozen=True, kw_only=True)
+class StoredExperiment(Experiment):
+    """An experiment that stores each part of its work: it can be interrupted and resumed."""
+
+    run: Callable[[Any, Advance, Any], Outcome]
+    """From settings, progress and the `Parts` that are stored."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SweptExperiment(Experiment):
     """An experiment that trains many runs, each in its own directory: it can be interrupted and resumed."""
 
     run: Callable[[Any, Sweep], Outcome]
+
+
+def chosen_names(field: str, text: str, known: Iterable[str]) -> list[str]:
+    """The names in a list with commas, in the order in which the known ones are listed."""
+    accepted = list(known)
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        require(field, name, name in accepted, ", ".join(accepted))
+    require(field, "nothing", bool(names), f"some of {', '.join(accepted)}")
+    return [name for name in accepted if name in names]
+
+
+def names_from(default: str, known: Iterable[str]) -> Any:
+    """A field of settings that lists names with commas."""
+
+    def check(field: str, text: str) -> None:
+        chosen_names(field, text, known)
+
+    return checked(default, check)
 
 
 def verdicts_allowed(

@@ -1,7 +1,7 @@
 """Figure 3: learning curves of four agents on the five games of MinAtar."""
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -13,11 +13,18 @@ from numpy.typing import NDArray
 from surefoot.agents import AGENTS, qrdqn, uadqn
 from surefoot.claims import Claim, above, between, claim
 from surefoot.envs import MINATAR_IDS
-from surefoot.errors import require
-from surefoot.experiments.base import ExperimentConfig, Outcome, Sweep, SweptExperiment, Table
+from surefoot.experiments.base import (
+    ExperimentConfig,
+    Outcome,
+    Sweep,
+    SweptExperiment,
+    Table,
+    chosen_names,
+    names_from,
+)
 from surefoot.figures import minatar as figure
 from surefoot.runs.log_files import read_episodes, read_metrics, seconds_until
-from surefoot.settings import bounded, checked
+from surefoot.settings import bounded
 from surefoot.statistics import (
     Estimate,
     Strata,
@@ -48,25 +55,6 @@ RELEASED_SETTINGS: dict[str, dict[str, Any]] = {
     "qrdqn": qrdqn.RELEASED_SETTINGS,
 }
 """Settings of the released code on MinAtar, where they differ from the paper's."""
-
-
-def chosen_names(field: str, text: str, known: Iterable[str]) -> list[str]:
-    """The names in a list with commas, in the order in which the known ones are listed."""
-    accepted = list(known)
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    for name in names:
-        require(field, name, name in accepted, ", ".join(accepted))
-    require(field, "nothing", bool(names), f"some of {', '.join(accepted)}")
-    return [name for name in accepted if name in names]
-
-
-def names_from(default: str, known: Iterable[str]) -> Any:
-    """A field of settings that lists names with commas."""
-
-    def check(field: str, text: str) -> None:
-        chosen_names(field, text, known)
-
-    return checked(default, check)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from typing import Any
 from surefoot.claims import Claim
 from surefoot.errors import UserError
 from surefoot.experiments.base import Experiment, ExperimentConfig, Outcome, Table
+from surefoot.experiments.parts import PARTS
 from surefoot.figures import style
 from surefoot.runs.directory import new_directory, read_config
 from surefoot.runs.provenance import provenance
@@ -39,8 +40,8 @@ def results_directory(experiment: Experiment, out: Path | None, *, overwrite: bo
     return _writable(out)
 
 
-def sweep_directory(experiment: Experiment, out: Path | None, *, overwrite: bool) -> Path:
-    """The directory of an experiment's runs: a new one, or an earlier one that is resumed."""
+def resumable_directory(experiment: Experiment, out: Path | None, *, overwrite: bool) -> Path:
+    """The directory of an experiment's runs or parts: a new one, or an earlier one that is resumed."""
     out = out or REPRODUCTIONS_DIRECTORY / experiment.name
     existing = _existing_files(experiment, out)
     if existing and not overwrite and not _is_of(experiment, out):
@@ -57,11 +58,11 @@ def _existing_files(experiment: Experiment, out: Path) -> list[str]:
 
 
 def _is_of(experiment: Experiment, out: Path) -> bool:
-    """Whether the files of a directory are this experiment's, by their summary or the ledger of a sweep."""
+    """Whether a directory is this experiment's, by its summary, the ledger of a sweep, or stored parts."""
     try:
         return bool(json.loads((out / SUMMARY).read_text())["experiment"] == experiment.name)
     except FileNotFoundError:
-        return (out / LEDGER).exists()
+        return (out / LEDGER).exists() or (out / PARTS).is_dir()
     except (OSError, ValueError, KeyError, TypeError):
         return False
 

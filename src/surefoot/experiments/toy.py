@@ -4,6 +4,7 @@ Departure: the paper shows one seed; here every number is a mean over seeds, eac
 `posterior` the networks are sampled in another way than the paper's.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,7 @@ from surefoot.experiments.base import (
     Table,
     stack_tables,
 )
-from surefoot.experiments.regression import make_fit
+from surefoot.experiments.regression import Loss, make_fit
 from surefoot.figures import toy as figure
 from surefoot.losses import quantile_levels, quantile_loss
 from surefoot.networks import mlp, orthogonal
@@ -90,13 +91,35 @@ def networks() -> NetworkFactory:
     return NetworkFactory(make, jnp.ravel, jax.ShapeDtypeStruct((1,), float), (QUANTILES,))
 
 
-def make_posterior(config: Config) -> Posterior:
-    """The posterior that the settings name; the paper's has its own prior and its own constant pull."""
+def make_posterior(
+    config: Config, draws: int = DRAWS, settings: Mapping[str, Any] | None = None
+) -> Posterior:
+    """The posterior that the settings name; the paper's has its own prior and its own constant pull.
+
+    `settings` are those of another posterior that are not its defaults.
+    """
     if config.posterior == PAPER_POSTERIOR:
         network, weight = networks()(gain=PRIOR_GAIN), config.anchor_weight
-        return anchored.anchored_posterior(network, DRAWS, weight=lambda _scale, _count: weight)
+        return anchored.anchored_posterior(network, draws, weight=lambda _scale, _count: weight)
     kind = POSTERIORS.resolve(config.posterior)
-    return kind.make(kind.config(), networks(), DRAWS)
+    return kind.make(kind.config(**(settings or {})), networks(), draws)
+
+
+def make_loss(config: Config, posterior: Posterior) -> Loss:
+    """The loss of all draws on a batch, from parameters and (x, y, prior)."""
+    draws, levels = posterior.draws, quantile_levels(QUANTILES)
+
+    def loss(params: PyTree, data: Any, key: RandomKey) -> Scalar:
+        x, y, prior = data
+        batch_key, *draw_keys = jax.random.split(key, 1 + draws)
+        keys = jnp.stack(draw_keys)
+        rows = jax.random.randint(batch_key, (config.batch,), 0, config.points)
+        quantiles = posterior.predict(params, x[rows], keys)  # [K, B, N]
+        targets = jnp.broadcast_to(y[rows][None, :, None], (draws, config.batch, 1))
+        fit_of_each = quantile_loss(quantiles, targets, levels).mean(axis=-1) / QUANTILES
+        return jnp.sum(fit_of_each + posterior.penalty(params, prior, config.points, keys))
+
+    return loss
 
 
 def make_data(key: RandomKey, points: int) -> tuple[Float[Array, "n 1"], Float[Array, "n"]]:
@@ -112,19 +135,7 @@ def make_data(key: RandomKey, points: int) -> tuple[Float[Array, "n 1"], Float[A
 def run(config: Config, advance: Advance) -> Outcome:
     """Train every seed, then check the claims and draw the figure."""
     posterior = make_posterior(config)
-    levels = quantile_levels(QUANTILES)
-
-    def loss(params: PyTree, data: Any, key: RandomKey) -> Scalar:
-        x, y, prior = data
-        batch_key, *draw_keys = jax.random.split(key, 1 + DRAWS)
-        keys = jnp.stack(draw_keys)
-        rows = jax.random.randint(batch_key, (config.batch,), 0, config.points)
-        quantiles = posterior.predict(params, x[rows], keys)  # [K, B, N]
-        targets = jnp.broadcast_to(y[rows][None, :, None], (DRAWS, config.batch, 1))
-        fit_of_each = quantile_loss(quantiles, targets, levels).mean(axis=-1) / QUANTILES
-        return jnp.sum(fit_of_each + posterior.penalty(params, prior, config.points, keys))
-
-    fit = make_fit(loss, adam(config.learning_rate))
+    fit = make_fit(make_loss(config, posterior), adam(config.learning_rate))
     predict = eqx.filter_jit(posterior.predict)
     measured: list[Table] = []
     points: list[Table] = []

@@ -76,7 +76,7 @@ def test_other_files_of_a_directory_are_not_touched(tmp_path):
 
 @pytest.mark.parametrize(
     ("directory_for", "whose"),
-    [(report.results_directory, ""), (report.sweep_directory, " of something else")],
+    [(report.results_directory, ""), (report.resumable_directory, " of something else")],
 )
 @pytest.mark.parametrize("name", ["data.csv", "synthetic.png", "summary.json"])
 def test_a_file_of_the_user_is_only_overwritten_on_request(tmp_path, name, directory_for, whose):
@@ -89,12 +89,12 @@ def test_a_file_of_the_user_is_only_overwritten_on_request(tmp_path, name, direc
 
 def test_a_sweep_is_resumed_in_its_own_directory_with_or_without_a_summary(tmp_path):
     report.write(EXPERIMENT, SETTINGS, OUTCOME, tmp_path)
-    assert report.sweep_directory(EXPERIMENT, tmp_path, overwrite=False) == tmp_path
+    assert report.resumable_directory(EXPERIMENT, tmp_path, overwrite=False) == tmp_path
     with pytest.raises(UserError, match=r"already holds data\.csv, summary\.json of something else"):
-        report.sweep_directory(replace(EXPERIMENT, name="other"), tmp_path, overwrite=False)
+        report.resumable_directory(replace(EXPERIMENT, name="other"), tmp_path, overwrite=False)
     (tmp_path / "summary.json").unlink()  # As after an interruption between two moves.
     (tmp_path / LEDGER).touch()
-    assert report.sweep_directory(EXPERIMENT, tmp_path, overwrite=False) == tmp_path
+    assert report.resumable_directory(EXPERIMENT, tmp_path, overwrite=False) == tmp_path
 
 
 def test_a_summary_contains_the_revisions_that_its_runs_began_with(tmp_path):

@@ -1,0 +1,205 @@
+"""Posteriors compared, on the toy regression of Figure 1 and on the six points of the appendix.
+
+The paper allows any one of several methods to sample networks from the posterior, and tries one. Here each
+learns the same data. Scores are on new data. That of pairs shows what marginal scores cannot: whether a draw
+is wrong about two observations in the same way, which is what Thompson sampling depends on.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot import estimators
+from surefoot.claims import Claim, above, between, claim
+from surefoot.experiments import toy
+from surefoot.experiments.base import (
+    Advance,
+    ExperimentConfig,
+    Outcome,
+    StoredExperiment,
+    Table,
+    chosen_names,
+    names_from,
+    stack_tables,
+)
+from surefoot.experiments.parts import Parts, Tables
+from surefoot.experiments.posterior_tasks import TASKS, Fitted
+from surefoot.experiments.predictive_scores import crps, normal_nll, pair_nll
+from surefoot.figures import posteriors as figure
+from surefoot.posteriors import POSTERIORS
+from surefoot.settings import bounded
+from surefoot.statistics import mean_estimate, ratio_estimate
+
+SCORES = ("nll", "crps", "pair_nll", "pair_gain", "seconds_per_update")
+NOISE_LEVELS = np.array([-1.2816, -0.5244, 0.0, 0.5244, 1.2816])
+"""Quantiles of a standard normal at 0.1, 0.3, ..., 0.9: known noise as samples."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(ExperimentConfig):
+    """Posteriors: which are compared, how long they learn, and how often."""
+
+    seeds: int = bounded(3, at_least=1)
+    """Independent data sets and fits of each posterior."""
+    steps: int = bounded(10_000, at_least=10)
+    """Steps of Adam on the toy regression; a fifth of them on the six points."""
+    posteriors: str = names_from(",".join(POSTERIORS), POSTERIORS)
+    """Posteriors to compare, with commas between."""
+
+
+def run(config: Config, advance: Advance, parts: Parts) -> Outcome:
+    """Fit every posterior to every task; what was fitted before is read from disk."""
+    names = chosen_names("posteriors", config.posteriors, POSTERIORS)
+    work = [(task, name, seed) for seed in range(config.seeds) for task in TASKS for name in names]
+    found: list[Tables] = []
+    for task, name, seed in work:
+        progress = _Share(advance, 1 / len(work))
+
+        def compute(
+            task: str = task, name: str = name, seed: int = seed, advance: Advance = progress.advance
+        ) -> Tables:
+            fitted = TASKS[task].fit(name, seed, config.steps, advance)
+            return {"scores": scores(task, name, seed, fitted), "curves": curves(task, name, seed, fitted)}
+
+        stem = f"{task.replace(' ', '-')}-{name}-seed{seed}"
+        found.append(parts.tables(stem, {"steps": config.steps}, compute))
+        progress.complete()
+    table, shown = (stack_tables([each[name] for each in found]) for name in ("scores", "curves"))
+    means = summarise(table)
+    return Outcome(
+        claims(table),
+        {"data": table, "means": means, "curves": shown},
+        figure.draw(shown, means),
+    )
+
+
+class _Share:
+    """The progress of one of many parts, which is complete in the end, whether it was computed or read."""
+
+    def __init__(self, advance: Advance, share: float) -> None:
+        self._advance, self._share, self._done = advance, share, 0.0
+
+    def advance(self, part: float) -> None:
+        """A fraction of this part was done."""
+        self._done += part
+        self._advance(part * self._share)
+
+    def complete(self) -> None:
+        """All of it is done."""
+        self._advance((1 - self._done) * self._share)
+
+
+def moments(outputs: NDArray[Any], known_noise: float | None) -> tuple[NDArray[Any], ...]:
+    """Mean, epistemic variance and noise variance at each point, from draws `[K, n, N]`."""
+    means = outputs.mean(axis=-1)
+    noise = outputs.var(axis=-1).mean(axis=0) if known_noise is None else np.full(means.shape[1], known_noise)
+    return means.mean(axis=0), means.var(axis=0, ddof=1), noise
+
+
+def aleatoric_variance(fitted: Fitted) -> NDArray[Any]:
+    """The noise on the grid, by eq. 7 where it is learned."""
+    if fitted.noise_variance is not None:
+        return np.full(fitted.on_grid.shape[1], fitted.noise_variance)
+    return np.asarray(estimators.decompose(fitted.on_grid).aleatoric)
+
+
+def scores(task: str, name: str, seed: int, fitted: Fitted) -> Table:
+    """One row: what the paper says of Figure 1, and scores on new data."""
+    near, far = TASKS[task].near, TASKS[task].far
+    _, epistemic, _ = moments(fitted.on_grid, fitted.noise_variance)
+    mean, unknown, noise = moments(fitted.at_new, fitted.noise_variance)
+    samples = fitted.at_new
+    if fitted.noise_variance is not None:
+        samples = samples + np.sqrt(fitted.noise_variance) * NOISE_LEVELS
+    pair_mean, pair_unknown, pair_noise = moments(fitted.at_pairs, fitted.noise_variance)
+    apart = sum(normal_nll(y, pair_mean, pair_unknown + pair_noise) for y in fitted.pair_y)
+    together = pair_nll(fitted.pair_y, pair_mean, pair_unknown, pair_noise)
+    numbers = {
+        "epistemic_near": np.sqrt(epistemic[near].mean()),
+        "epistemic_far": np.sqrt(epistemic[far].mean()),
+        "aleatoric_near": np.sqrt(max(aleatoric_variance(fitted)[near].mean(), 0)),
+        "nll": normal_nll(fitted.new_y, mean, unknown + noise),
+        "crps": crps(fitted.new_y, np.moveaxis(samples, -1, 1).reshape(-1, len(fitted.new_y))),
+        "pair_nll": together,
+        "pair_gain": apart - together,
+        "seconds_per_update": fitted.seconds_per_update,
+    }
+    return {
+        "task": np.array([task]),
+        "posterior": np.array([name]),
+        "seed": np.array([seed]),
+        **{column: np.array([float(value)]) for column, value in numbers.items()},
+    }
+
+
+def curves(task: str, name: str, seed: int, fitted: Fitted) -> Table:
+    """Mean and both variances on the grid, for the figure."""
+    mean, epistemic, _ = moments(fitted.on_grid, fitted.noise_variance)
+    count = len(mean)
+    return {
+        "task": np.full(count, task),
+        "posterior": np.full(count, name),
+        "seed": np.full(count, seed),
+        "x": TASKS[task].grid,
+        "mean": mean,
+        "epistemic_variance": epistemic,
+        "aleatoric_variance": aleatoric_variance(fitted),
+    }
+
+
+def summarise(table: Table) -> Table:
+    """A row for each task and posterior: means over seeds."""
+    keys = list(dict.fromkeys(zip(table["task"].tolist(), table["posterior"].tolist(), strict=True)))
+    rows: list[dict[str, float]] = []
+    for task, name in keys:
+        chosen = (table["task"] == task) & (table["posterior"] == name)
+        ratios = table["epistemic_far"][chosen] / table["epistemic_near"][chosen]
+        is_toy = task == "toy"  # Elsewhere the noise is given.
+        rows.append(
+            {
+                "epistemic_ratio": float(np.exp(np.log(ratios).mean())),
+                "aleatoric_error": float(table["aleatoric_near"][chosen].mean() - toy.NOISE)
+                if is_toy
+                else 0.0,
+                **{column: float(table[column][chosen].mean()) for column in SCORES},
+            }
+        )
+    return {
+        "task": np.array([task for task, _ in keys]),
+        "posterior": np.array([name for _, name in keys]),
+        **{column: np.array([row[column] for row in rows]) for column in rows[0]},
+    }
+
+
+def claims(table: Table) -> list[Claim]:
+    """The two sentences of the paper about Figure 1, for each posterior."""
+    found: list[Claim] = []
+    for name in dict.fromkeys(table["posterior"].tolist()):
+        rows = (table["posterior"] == name) & (table["task"] == "toy")
+        found += [
+            claim(
+                f"{name}: epistemic sd, far from the data / at the data",
+                paper="sigma_epistemic is small close to the data but large far from it",
+                **ratio_estimate(table["epistemic_far"][rows] / table["epistemic_near"][rows])._asdict(),
+                criterion=above(3),
+            ),
+            claim(
+                f"{name}: aleatoric sd at the data (true noise 0.333)",
+                paper="sigma_aleatoric correctly captures the noise in the data",
+                **mean_estimate(table["aleatoric_near"][rows])._asdict(),
+                criterion=between(0.85 * toy.NOISE, 1.15 * toy.NOISE),
+            ),
+        ]
+    return found
+
+
+EXPERIMENT = StoredExperiment(
+    name="posteriors",
+    title="Posteriors compared: Figure 1's two sentences, and scores on new data",
+    intervals="95 % over seeds",
+    tables=("data", "means", "curves"),
+    config=Config,
+    run=run,
+)
