@@ -29,11 +29,6 @@ SIX_POINTS_PART = 5
 SIX_POINTS_RATE = 0.01
 SIX_POINTS_RANGE = (float(network_width.POINTS_X.min()), float(network_width.POINTS_X.max()))
 
-TOY_SETTINGS: dict[str, dict[str, Any]] = {
-    # The loss is a mean over quantiles: sigma_D / N is the scale of eq. 3 for it.
-    "bayes-by-backprop": {"variational_noise_scale": toy.NOISE / toy.QUANTILES},
-}
-"""Settings of posteriors on the toy that are not their defaults; the paper's has its own constant pull."""
 SIX_POINTS_SETTINGS: dict[str, dict[str, Any]] = {
     "anchored": {"noise_scale": network_width.NOISE},
     "mc-dropout": {"dropout_noise_scale": network_width.NOISE},
@@ -72,7 +67,7 @@ class Task(NamedTuple):
 def fit_toy(name: str, seed: int, steps: int, advance: Advance) -> Fitted:
     """The toy regression with quantiles, as in Figure 1."""
     config = toy.Config(posterior=name)
-    posterior = toy.make_posterior(config, DRAWS, TOY_SETTINGS.get(name, {}))
+    posterior = toy.make_posterior(config, DRAWS)
     data_key, fit_key, new_key, pair_key, predict_key = jax.random.split(jax.random.key(seed), 5)
     x, y = toy.make_data(data_key, config.points)
     loss = toy.make_loss(config, posterior)

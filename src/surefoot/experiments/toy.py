@@ -4,7 +4,6 @@ Departure: the paper shows one seed; here every number is a mean over seeds, eac
 `posterior` the networks are sampled in another way than the paper's.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +48,21 @@ DRAWS = 4
 
 PAPER_POSTERIOR = "anchored"
 
+SETTINGS: dict[str, dict[str, Any]] = {
+    # The loss is a mean over quantiles: sigma_D / N is the scale of eq. 3 for it.
+    "bayes-by-backprop": {"variational_gain": PRIOR_GAIN, "variational_noise_scale": NOISE / QUANTILES},
+    "ensemble": {"ensemble_gain": PRIOR_GAIN},
+    "prior-functions": {
+        "trained_gain": PRIOR_GAIN,
+        "prior_function_gain": PRIOR_GAIN,
+        "prior_function_scale": 1.0,
+    },
+    "epinet": {"base_gain": PRIOR_GAIN},
+}
+"""Settings of other posteriors that are not their defaults: networks start as the paper's do.
+
+Not with dropout: masks of weights as large as these are noise that is never learned away."""
+
 AT_DATA = np.any([np.abs(GRID - mean) < std for mean, std in CLUSTERS], axis=0)
 """Which grid points lie within one standard deviation of the middle of a cluster."""
 FAR_FROM_DATA = np.all([np.abs(GRID - mean) > 4 * std for mean, std in CLUSTERS], axis=0)
@@ -91,18 +105,13 @@ def networks() -> NetworkFactory:
     return NetworkFactory(make, jnp.ravel, jax.ShapeDtypeStruct((1,), float), (QUANTILES,))
 
 
-def make_posterior(
-    config: Config, draws: int = DRAWS, settings: Mapping[str, Any] | None = None
-) -> Posterior:
-    """The posterior that the settings name; the paper's has its own prior and its own constant pull.
-
-    `settings` are those of another posterior that are not its defaults.
-    """
+def make_posterior(config: Config, draws: int = DRAWS) -> Posterior:
+    """The posterior that the settings name; the paper's has its own prior and its own constant pull."""
     if config.posterior == PAPER_POSTERIOR:
         network, weight = networks()(gain=PRIOR_GAIN), config.anchor_weight
         return anchored.anchored_posterior(network, draws, weight=lambda _scale, _count: weight)
     kind = POSTERIORS.resolve(config.posterior)
-    return kind.make(kind.config(**(settings or {})), networks(), draws)
+    return kind.make(kind.config(**SETTINGS.get(config.posterior, {})), networks(), draws)
 
 
 def make_loss(config: Config, posterior: Posterior) -> Loss:

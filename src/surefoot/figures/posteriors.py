@@ -28,11 +28,17 @@ def draw(curves: Mapping[str, NDArray[Any]], means: Mapping[str, NDArray[Any]]) 
             _draw_panel(axes, {column: values[rows] for column, values in curves.items()})
             axes.set_ylim(*RANGES.get(task, (-4.0, 4.0)))
             axes.set_title(name if task == tasks[0] else "")
-            axes.text(0.03, 0.03, _scores_text(means, task, name), transform=axes.transAxes, fontsize=7.5)
+            axes.text(
+                *(0.03, 0.03, _scores_text(means, task, name)),
+                transform=axes.transAxes,
+                fontsize=7.5,
+                bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1.5},
+            )
         row[0].set_ylabel(task)
     figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     seeds = len(np.unique(curves["seed"]))
-    title = f"Posteriors on two tasks: first seed (± 1 sd); numbers are means over {seeds} seeds"
+    numbers = "one seed" if seeds == 1 else f"first seed; numbers: means over {seeds} seeds"
+    title = f"What each posterior says of two tasks (± 1 sd), {numbers}"
     figure.suptitle(title, x=0.01, ha="left")
     return figure
 
