@@ -1,0 +1,73 @@
+"""The experiment on deep sea: what counts as solved, rounds, claims, and a short one."""
+
+import numpy as np
+import pytest
+
+from surefoot.agents.presets import resolve_settings
+from surefoot.claims import Verdict
+from surefoot.errors import UserError
+from surefoot.experiments import deep_sea
+from surefoot.experiments.deep_sea import CANDIDATES, Config
+
+
+def test_solved_is_the_first_episode_with_a_mean_regret_below_nine_tenths():
+    episodes = np.array([10, 20, 30, 40])
+    assert deep_sea.solved_at(episodes, np.array([1.0, 0.9, 0.89, 0.95])) == 30
+    assert np.isnan(deep_sea.solved_at(episodes, np.full(4, 0.9)))
+
+
+def test_every_round_doubles_the_steps():
+    assert list(deep_sea.rounds(Config(steps=8_000))) == [1_000, 2_000, 4_000, 8_000]
+
+
+@pytest.mark.parametrize("name", CANDIDATES)
+def test_the_settings_of_every_candidate_are_accepted(name):
+    candidate = CANDIDATES[name]
+    resolve_settings(candidate.agent, "minatar", {**deep_sea.LEARNING_SETTINGS, **candidate.settings})
+
+
+def test_every_explorer_and_posterior_is_among_the_candidates():
+    from surefoot.exploration import EXPLORERS
+    from surefoot.posteriors import POSTERIORS
+
+    used = [candidate.settings for candidate in CANDIDATES.values() if candidate.agent == "uadqn"]
+    assert {each["explorer"] for each in used} == set(EXPLORERS)
+    assert {each["posterior"] for each in used} == set(POSTERIORS)
+
+
+def table_of(solved):
+    """Ten seeds of each candidate on one size, of which this many solve it."""
+    rows = [(name, seed < count) for name, count in solved.items() for seed in range(10)]
+    return {
+        "candidate": np.array([name for name, _ in rows]),
+        "size": np.full(len(rows), 20),
+        "solved_episode": np.array([100.0 if is_solved else np.nan for _, is_solved in rows]),
+    }
+
+
+def test_claims_follow_from_who_solves_the_largest_size():
+    found = deep_sea.claims(table_of({"thompson-draw": 10, "dqn": 0, "qrdqn": 10, "paper": 0}))
+    assert [each.verdict for each in found] == [
+        Verdict.HOLDS,
+        Verdict.HOLDS,
+        Verdict.FAILS,
+        Verdict.FAILS,
+    ]
+    assert len(deep_sea.claims(table_of({"thompson-draw": 10}))) == 1
+
+
+def test_a_short_experiment_gives_a_table_and_a_figure_and_continues_only_what_is_unsolved(sweep):
+    config = Config(seeds=1, steps=160, sizes=(2,), candidates="dqn,thompson-draw")
+    outcome = deep_sea.run(config, sweep)
+    table = outcome.tables["data"]
+    assert table["candidate"].tolist() == ["dqn", "thompson-draw"]
+    # A grid of two rows is solved by chance, in one episode of four.
+    assert np.all(np.isfinite(table["solved_episode"]))
+    assert np.all(table["episodes"] <= 80)
+    assert [axes.get_title(loc="left") for axes in outcome.figure.axes] == ["Agents", "Explorers of UA-DQN"]
+
+
+@pytest.mark.parametrize("sizes", [(), (1,), (5, 5), (101,)])
+def test_impossible_sizes_are_refused(sizes):
+    with pytest.raises(UserError, match="sizes: got"):
+        Config(sizes=sizes)
