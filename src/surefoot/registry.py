@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from surefoot.errors import UserError, did_you_mean
-from surefoot.text import error_line
+from surefoot.text import error_line, single_line
 
 Entry = TypeVar("Entry")
 
@@ -15,8 +15,10 @@ def is_import_path(name: str) -> bool:
     return ":" in name
 
 
-def import_object(field: str, path: str, accepted: str) -> Any:
+def import_object(field: str, path: Any, accepted: str) -> Any:
     """The object that `package.module:name` names."""
+    if not isinstance(path, str):  # In Python, a user may give the object itself.
+        raise UserError(f"{field}: got {single_line(path)}, accepted: {accepted}")
     module, _, name = path.partition(":")
     try:
         return getattr(import_module(module), name)

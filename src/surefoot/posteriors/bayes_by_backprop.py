@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.flatten_util
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
@@ -102,11 +103,9 @@ def variational_posterior(
         return Draws(Weights(mean, spread), None)
 
     def noise_like(tree: PyTree, key: RandomKey) -> PyTree:
-        leaves, structure = jax.tree.flatten(tree)
-        keys = jax.random.split(key, len(leaves))
-        return structure.unflatten(
-            [jax.random.normal(each, leaf.shape, leaf.dtype) for each, leaf in zip(keys, leaves, strict=True)]
-        )
+        """Standard normal numbers for all weights, drawn at once, which compiles and runs faster."""
+        flat, unflatten = jax.flatten_util.ravel_pytree(tree)
+        return unflatten(jax.random.normal(key, flat.shape, flat.dtype))
 
     def sample(params: Weights, key: RandomKey) -> tuple[Network, PyTree]:
         """A network, and the standard normal noise that its weights were made from."""

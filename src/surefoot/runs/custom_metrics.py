@@ -13,7 +13,7 @@ Probe = Callable[[Any], Mapping[str, float]]
 """From a model to numbers by name."""
 
 
-def resolve_probe(path: str) -> Probe:
+def resolve_probe(path: Any) -> Probe:
     """The function that `package.module:function` names; a run that is resumed finds it by this name."""
     function = import_object("probe", path, "package.module:function, importable")
     if not callable(function):

@@ -17,7 +17,7 @@ def small(monkeypatch):
     monkeypatch.setattr(posterior_tasks, "HELD_OUT", 20)
 
 
-CONFIG = posteriors.Config(seeds=1, steps=20, posteriors="anchored,epinet")
+CONFIG = posteriors.Config(seeds=1, steps=20, posteriors="anchored,ensemble")
 
 
 @pytest.mark.usefixtures("small")
@@ -30,9 +30,9 @@ def test_a_short_comparison_is_stored_and_only_what_is_missing_is_computed(tmp_p
     stored = sorted(path.name for path in (tmp_path / "parts").iterdir())
     assert stored == [
         "six-points-anchored-seed0.json",
-        "six-points-epinet-seed0.json",
+        "six-points-ensemble-seed0.json",
         "toy-anchored-seed0.json",
-        "toy-epinet-seed0.json",
+        "toy-ensemble-seed0.json",
     ]
     (tmp_path / "parts" / stored[3]).write_text("{")  # Damaged: it is computed again.
     fitted = []
@@ -43,7 +43,7 @@ def test_a_short_comparison_is_stored_and_only_what_is_missing_is_computed(tmp_p
         posterior_tasks.TASKS["toy"]._replace(fit=lambda *given: fitted.append(given[0]) or fit_toy(*given)),
     )
     again = posteriors.run(CONFIG, progress.append, Parts(tmp_path))
-    assert fitted == ["epinet"]
+    assert fitted == ["ensemble"]
     assert sum(progress) == pytest.approx(2)
     for name, column in outcome.tables["data"].items():
         if name != "seconds_per_update":

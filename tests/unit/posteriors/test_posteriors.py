@@ -179,7 +179,13 @@ def test_a_draw_is_one_function_of_its_key(name):
     assert posterior.penalty(params, prior, 10, keys).shape == (3,)
 
 
-@pytest.mark.parametrize("name", list(POSTERIORS))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in {"anchored", "mc-dropout", "epinet"} else pytest.mark.slow)
+        for name in POSTERIORS
+    ],
+)
 def test_every_posterior_trains_uadqn_and_is_saved_with_it(name, tmp_path):
     model = surefoot.UADQN(CLIFF, posterior=name, **QUICK).learn(60, progress=False)
     assert np.all(model.beliefs(np.zeros(11, np.float32)).epistemic_variance >= 0)

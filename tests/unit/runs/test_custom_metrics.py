@@ -45,7 +45,7 @@ def seen(path):
 
 
 @pytest.mark.parametrize(
-    "name", ["my_probes", "my_probes:", ":best_value", "my_probes:absent", "nowhere:look"]
+    "name", ["my_probes", "my_probes:", ":best_value", "my_probes:absent", "nowhere:look", len]
 )
 def test_a_name_that_leads_nowhere_is_refused_in_one_line(name):
     with pytest.raises(UserError, match=r"^probe: got .*accepted: package\.module:function, importable$"):
