@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
+from surefoot.agents import qrdqn
 from surefoot.agents.base import AgentConfig, AgentKind, build_agent, gather_actions
 from surefoot.agents.qrdqn import QuantileConfig
 from surefoot.architectures import Architecture
@@ -43,7 +44,7 @@ RELEASED_SETTINGS = {"levels": "midpoints", "aleatoric": "released", "prior_scal
 """Settings of the released code where it differs from the paper, but for beta, which is each experiment's."""
 
 
-CALIBRATED_SETTINGS = {"levels": "midpoints", "prior_scale": "all", "auxiliary_networks": 5}
+CALIBRATED_SETTINGS = {**qrdqn.CALIBRATED_SETTINGS, "prior_scale": "all", "auxiliary_networks": 5}
 """Settings under which both uncertainties are right on tasks with exact answers (docs/paper_map.md).
 
 Vectors are normalised in addition."""
