@@ -13,51 +13,58 @@ from surefoot.figures.style import ALEATORIC, BIASED, EPISTEMIC, INK, TOTAL, sty
 
 COLORS = (ALEATORIC, EPISTEMIC, TOTAL, BIASED, "#8c6d31", "#5c5c8a", INK)
 MARKERS = ("o", "s", "D", "v", "P", "X", "*")
+UNSOLVED = 2.0
+"""How far above the longest run, as a factor, the marks of unsolved sizes stand."""
 JITTER = 0.05
 """Candidates stand side by side, this part of a size apart, so that none hides another."""
 
 
 @styled
 def draw(table: Mapping[str, NDArray[Any]]) -> Figure:
-    """A filled mark at the median episode over seeds, a hollow one where half of them solved nothing."""
+    """The median episode at which seeds solved each size; above the line, sizes that half of them did not."""
     groups = list(dict.fromkeys(table["group"].tolist()))
-    figure = Figure(figsize=(4.6 * len(groups), 4.6))
+    figure = Figure(figsize=(max(4.8 * len(groups), 6.5), 5.6))
     panels: list[Axes] = list(figure.subplots(1, len(groups), squeeze=False, sharey=True).flat)
     sizes = np.unique(table["size"])
+    unsolved_height = UNSOLVED * float(np.nanmax(np.append(table["solved_episode"], table["episodes"].max())))
     for axes, group in zip(panels, groups, strict=True):
         rows = table["group"] == group
-        _draw_group(axes, {name: values[rows] for name, values in table.items()}, sizes)
+        _draw_group(axes, {name: values[rows] for name, values in table.items()}, sizes, unsolved_height)
+        axes.axhline(unsolved_height / np.sqrt(UNSOLVED), color=INK, linewidth=0.7, linestyle=":")
+        axes.text(0.01, unsolved_height, "unsolved", transform=axes.get_yaxis_transform(), va="center")
         axes.set_title(group)
         axes.set_xticks(range(len(sizes)), [f"{size}" for size in sizes])
-        axes.set(xlabel="size", yscale="log")
+        axes.set(xlabel="size", yscale="log", xlim=(-0.6, len(sizes) - 0.5))
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), fontsize=8)
     panels[0].set_ylabel("episodes until solved")
     seeds = len(np.unique(table["seed"]))
-    title = f"Deep sea: median of {seeds} seeds; hollow: at least half of the seeds unsolved after so many"
-    figure.suptitle(title, x=0.01, ha="left")
+    over = "one seed" if seeds == 1 else f"median of {seeds} seeds"
+    figure.suptitle(f"Deep sea: episodes until a size is solved, {over}", x=0.01, ha="left")
     return figure
 
 
-def _draw_group(axes: Axes, table: Mapping[str, NDArray[Any]], sizes: NDArray[Any]) -> None:
+def _draw_group(
+    axes: Axes, table: Mapping[str, NDArray[Any]], sizes: NDArray[Any], unsolved_height: float
+) -> None:
     labels = list(dict.fromkeys(table["label"].tolist()))
     for number, (label, color, marker) in enumerate(zip(labels, cycle(COLORS), cycle(MARKERS), strict=False)):
-        offset = (number - (len(labels) - 1) / 2) * JITTER
-        medians: list[float] = []
-        solved: list[bool] = []
-        for size in sizes:
-            rows = (table["label"] == label) & (table["size"] == size)
-            # A run that did not solve it counts as longer than any that did.
-            episodes = np.where(
-                np.isnan(table["solved_episode"][rows]), np.inf, table["solved_episode"][rows]
-            )
-            median = float(np.median(episodes))
-            solved.append(bool(np.isfinite(median)))
-            medians.append(median if np.isfinite(median) else float(table["episodes"][rows].max()))
-        places = np.arange(len(sizes)) + offset
-        line = axes.plot(places, medians, color=color, linewidth=0.9, alpha=0.7)[0]
-        line.set_label(label)
-        line.set_marker(marker)
-        line.set_markerfacecolor("none")
-        for place, median, is_solved in zip(places, medians, solved, strict=True):
-            if is_solved:
-                axes.plot([place], [median], marker, color=color)
-    axes.legend(loc="upper left", fontsize=8)
+        medians = np.array(
+            [
+                # A run that did not solve it counts as longer than any that did.
+                np.median(np.nan_to_num(table["solved_episode"][rows], nan=np.inf))
+                for rows in ((table["label"] == label) & (table["size"] == size) for size in sizes)
+            ]
+        )
+        places = np.arange(len(sizes)) + (number - (len(labels) - 1) / 2) * JITTER
+        solved = np.isfinite(medians)
+        axes.plot(
+            places[solved], medians[solved], marker, color=color, linestyle="-", linewidth=0.9, label=label
+        )
+        axes.plot(
+            places[~solved],
+            np.full(int((~solved).sum()), unsolved_height),
+            marker,
+            color=color,
+            markerfacecolor="none",
+            label=None if solved.any() else label,
+        )
