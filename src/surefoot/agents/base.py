@@ -158,10 +158,17 @@ def build_value_agent(
     )
 
 
-def quantile_targets(target: Any, batch: Transition, discount: float) -> Float[Array, "B N"]:
-    """Samples of the Bellman target: the quantiles of the action with the best mean, in every agent."""
-    next_quantiles = jax.vmap(target)(batch.next_obs)  # [B, A, N]
-    best = jnp.argmax(next_quantiles.mean(axis=-1), axis=-1)
+def quantile_targets(
+    next_quantiles: Float[Array, "B A N"],
+    batch: Transition,
+    discount: float,
+    chooser: Float[Array, "B A N"] | None = None,
+) -> Float[Array, "B N"]:
+    """Samples of the Bellman target: a network's quantiles of the action with the best mean.
+
+    The action is the best by these quantiles themselves, or by those of a `chooser`.
+    """
+    best = jnp.argmax((next_quantiles if chooser is None else chooser).mean(axis=-1), axis=-1)
     return bellman_target(batch.reward, batch.terminated, gather_actions(next_quantiles, best), discount)
 
 

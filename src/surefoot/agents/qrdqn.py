@@ -46,7 +46,7 @@ def make(config: Config, architecture: Architecture, actions: int, optimiser: An
     levels = LEVELS[config.levels](config.quantiles)
 
     def loss(params: PyTree, target: PyTree, batch: Transition) -> Scalar:
-        targets = quantile_targets(target, batch, config.discount)
+        targets = quantile_targets(jax.vmap(target)(batch.next_obs), batch, config.discount)
         quantiles = gather_actions(jax.vmap(params)(batch.obs), batch.action)
         return jnp.mean(quantile_loss(quantiles, targets, levels, config.kappa))
 

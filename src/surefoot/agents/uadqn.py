@@ -8,12 +8,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from surefoot.agents import qrdqn
-from surefoot.agents.base import AgentConfig, AgentKind, build_agent, gather_actions
+from surefoot.agents.base import AgentConfig, AgentKind, build_agent, gather_actions, quantile_targets
 from surefoot.agents.qrdqn import QuantileConfig
 from surefoot.architectures import Architecture
 from surefoot.estimators import decompose, quantile_variance
 from surefoot.exploration import EXPLORERS
-from surefoot.losses import LEVELS, bellman_target, quantile_loss
+from surefoot.losses import LEVELS, quantile_loss
 from surefoot.posteriors import POSTERIORS
 from surefoot.risk import greedy, parse_risk
 from surefoot.settings import bounded, checked, component
@@ -27,9 +27,11 @@ class Config(QuantileConfig, AgentConfig):
     risk: str = checked("mean", lambda _, text: parse_risk(text) and None)
     """Attitude to risk: mean, mean-sd:LAMBDA, or package.module:name."""
     posterior: str = component("anchored", POSTERIORS)
-    """Posterior: anchored, mc-dropout, bayes-by-backprop, ensemble, prior-functions, epinet."""
+    """How networks are sampled from the posterior: anchored, mc-dropout, bayes-by-backprop, ensemble,
+    prior-functions, epinet, or package.module:name."""
     explorer: str = component("thompson", EXPLORERS)
-    """Explorer: thompson, thompson-episode, thompson-draw, ucb, ids, ids-randomised, epsilon-greedy."""
+    """How it explores: thompson, thompson-episode, thompson-draw, ucb, ids, ids-randomised, epsilon-greedy,
+    or package.module:name."""
     exploration: float = bounded(0.2, at_least=0)
     """Strength of Thompson sampling: the factor of the epistemic variance (beta)."""
     auxiliary_networks: int = bounded(2, at_least=2)
@@ -138,22 +140,18 @@ def make(config: Any, architecture: Architecture, actions: int, optimiser: Any =
         value_target = target.value if own else target
         next_values = jax.vmap(value_target)(batch.next_obs)  # [B, A, N]
 
-        def targets_of(values: Float[Array, "B A N"], chooser: Float[Array, "B A N"]) -> Float[Array, "B N"]:
-            """The target of a network, for the action that the chooser prefers."""
-            best = jnp.argmax(chooser.mean(axis=-1), axis=-1)
-            ahead = gather_actions(values, best)
-            return bellman_target(batch.reward, batch.terminated, ahead, config.discount)
-
         def fit(values: Float[Array, "B A N"], targets: Float[Array, "B N"]) -> Scalar:
             quantiles = gather_actions(values, batch.action)
             return jnp.mean(quantile_loss(quantiles, targets, levels, config.kappa))
 
-        targets = [targets_of(next_values, next_values)] * (1 + shared)
+        targets = [quantile_targets(next_values, batch, config.discount)] * (1 + shared)
         if own:
             next_samples = posterior.predict(target.auxiliary, batch.next_obs, keys)  # [K, B, A, N]
-            for k in range(shared, draws):
-                chooser = next_samples[k] if config.targets == "own-greedy" else next_values
-                targets.append(targets_of(next_samples[k], chooser))
+            chooser = None if config.targets == "own-greedy" else next_values
+            targets += [
+                quantile_targets(next_samples[k], batch, config.discount, chooser)
+                for k in range(shared, draws)
+            ]
         samples = posterior.predict(params.auxiliary, batch.obs, keys)
         values = [jax.vmap(params.value)(batch.obs), *(samples[k] for k in range(draws))]
         fits = [fit(each, target) for each, target in zip(values, targets, strict=True)]

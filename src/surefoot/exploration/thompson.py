@@ -61,4 +61,6 @@ PER_EPISODE = ExplorerKind(Config, lambda config, risk: policy(config.exploratio
 """One normal draw per action for a whole episode, so that exploration follows a plan."""
 
 PER_DRAW = ExplorerKind(Config, lambda _config, _risk: follow_one_member, key_of_episode)
-"""One network of the posterior for a whole episode, as if it were right (Osband et al., 2016)."""
+"""One network of the posterior for a whole episode, as if it were right (Osband et al., 2016).
+
+Networks differ in their means; the attitude to risk does not apply while exploring."""

@@ -53,7 +53,6 @@ class Epinet(eqx.Module):
     base: Network
     trained: Network
     prior: Fixed
-    index_size: int = eqx.field(static=True)
     prior_scale: float = eqx.field(static=True)
 
     def __call__(
@@ -104,7 +103,7 @@ def epinet_posterior(
         trained = mlp(features + inputs + index_size, TRAINED_WIDTHS, (*outputs, index_size))
         prior = _prior(inputs, outputs, index_size)
         parts = trained(trained_key), Fixed(prior(prior_key))
-        return Draws(Epinet(network, *parts, index_size, prior_scale), None)
+        return Draws(Epinet(network, *parts, prior_scale), None)
 
     def predict(params: Epinet, inputs: Array, keys: RandomKeys) -> Float[Array, "K B ..."]:
         indices = jax.vmap(lambda key: jax.random.normal(key, (index_size,)))(keys)

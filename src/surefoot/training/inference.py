@@ -19,6 +19,7 @@ from surefoot.errors import UserError
 from surefoot.program_cache import cached_program
 from surefoot.risk import NamedRiskMeasure, RiskKind, best_action
 from surefoot.text import single_line
+from surefoot.training.step import draw_key
 from surefoot.types import Action, Agent, Beliefs, ObservationSpace, RandomKey
 
 INFERENCE_STREAM = 2**31 - 1
@@ -85,7 +86,7 @@ def _exploring_program(agent: Agent) -> Callable[..., Array]:
 
     def one(params: PyTree, obs: Array, key: RandomKey, episode_key: RandomKey, step: Any) -> Action:
         beliefs_key, step_key = jax.random.split(key)
-        beliefs = agent.beliefs(params, obs, agent.draw_key(beliefs_key, episode_key))
+        beliefs = agent.beliefs(params, obs, draw_key(agent, beliefs_key, episode_key))
         return agent.explore(beliefs, step_key, episode_key, step)
 
     def explore(params: PyTree, obs: Array, key: Array, episode_keys: Array, step: Any) -> Array:

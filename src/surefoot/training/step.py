@@ -52,6 +52,9 @@ class StepKeys(NamedTuple):
 LOSS_KEY, RESTART_KEY = len(StepKeys._fields), len(StepKeys._fields) + 1
 """Set the keys of the logged loss and of a restart apart from those of the step itself."""
 
+DRAW_KEY = 1
+"""Sets the key of an episode's posterior draw apart from the key of its policy."""
+
 
 class EnvResponse(NamedTuple):
     """What an environment returned for an action, and the observation that the next action is chosen on."""
@@ -96,10 +99,14 @@ def step_keys(state: TrainState) -> StepKeys:
     return StepKeys(*jax.random.split(jax.random.fold_in(state.key, state.step), len(StepKeys._fields)))
 
 
+def draw_key(agent: Agent, step_key: RandomKey, episode_key: RandomKey) -> RandomKey:
+    """The key of the beliefs of a step; one of an episode is not the key that its policy uses."""
+    return agent.draw_key(step_key, jax.random.fold_in(episode_key, DRAW_KEY))
+
+
 def choose_action(agent: Agent, state: TrainState, keys: StepKeys) -> ActionChoice:
     """The action that the agent explores with."""
-    draw_key = agent.draw_key(keys.beliefs, state.episode.key)
-    beliefs = agent.beliefs(state.learner.params, state.obs, draw_key)
+    beliefs = agent.beliefs(state.learner.params, state.obs, draw_key(agent, keys.beliefs, state.episode.key))
     action = agent.explore(beliefs, keys.policy, state.episode.key, state.step).astype(jnp.int32)
     unknown = jnp.full_like(beliefs.mean, jnp.nan)
     return ActionChoice(
