@@ -31,6 +31,10 @@ PROBE_EVERY = 100
 """Steps between calls of the probe `look`."""
 LATE_STEPS = 2_000
 """The number of last steps, in which the trained agent's falls are counted by cause."""
+STAYS = 0.9
+"""The part of the looks at the last `LATE_STEPS` steps that must find a seed on a path: one look flickers."""
+MANY_FALLS = 3
+"""A seed with this many times the median falls counts as stuck."""
 EARLY_STEPS = (500, 2_000)
 """The first and the last of the early steps of learning."""
 
@@ -170,6 +174,7 @@ class Results:
         self._table = table
         self.seeds = len(np.unique(table["seed"]))
         self.steps = table["step"][(table["agent"] == LABELS[0]) & (table["seed"] == 0)]
+        self._is_late = self.steps > self.steps[-1] - LATE_STEPS
 
     def column(self, label: str, name: str) -> NDArray[Any]:
         """A column of one agent's rows."""
@@ -185,6 +190,14 @@ class Results:
         before = np.searchsorted(self.steps, self.steps[-1] - LATE_STEPS)
         return values[:, -1] - values[:, min(before, len(self.steps) - 1)]
 
+    def late_mean(self, label: str, name: str) -> NDArray[Any]:
+        """The mean of a column over the last `LATE_STEPS` steps, for each seed."""
+        return self.column(label, name)[:, self._is_late].mean(axis=1)
+
+    def stays_on(self, label: str, path: str) -> NDArray[Any]:
+        """Whether a seed was on this path in nine of ten looks at the last `LATE_STEPS` steps."""
+        return np.mean(self.column(label, "path")[:, self._is_late] == path, axis=1) >= STAYS
+
     def settled_step(self, label: str, paths: Sequence[str]) -> NDArray[Any]:
         """The step from which a seed's path is always one of these; the last step if it never is."""
         is_among = np.isin(self.column(label, "path"), paths)
@@ -197,7 +210,8 @@ class Results:
 def claims(table: Table) -> list[Claim]:
     """The sentences of section 3.1, checked over seeds."""
     results = Results(table)
-    solved, safe, risky = ("safe", "risky"), ("safe",), ("risky",)
+    solved, safe = ("safe", "risky"), ("safe",)
+    late_steps = f"the last {LATE_STEPS} steps"
     first, last = EARLY_STEPS
     early, early_steps = (results.steps >= first) & (results.steps <= last), f"steps {first} to {last}"
 
@@ -206,6 +220,10 @@ def claims(table: Table) -> list[Claim]:
 
     def more_falls(one: str, other: str) -> Estimate:
         return mean_estimate((results.falls(one) - results.falls(other))[:, -1])
+
+    def stuck(label: str) -> NDArray[Any]:
+        falls = results.falls(label)[:, -1]
+        return falls > MANY_FALLS * np.median(falls)
 
     def share(label: str, cause: str) -> Estimate:
         part = results.late_increase(label, f"{cause}_falls")
@@ -216,7 +234,6 @@ def claims(table: Table) -> list[Claim]:
         return float(windy_cliff_exact.exact_returns(policy_table).mean[0, 1, 0])
 
     exact_sd = float(windy_cliff_exact.exact_returns(RISKY_POLICY).sd[0, 1, 0])
-    last_estimates = results.column(NEUTRAL, "aleatoric_right")[:, -10:].mean(axis=1)
     overestimate = results.column(VARIANT_1, "aleatoric_up") - results.column(VARIANT_2, "aleatoric_up")
     solved_from = np.stack([results.settled_step(label, solved) for label in LABELS]).max(axis=0)
     all_solve = all(np.all(ends_on(label, solved)) for label in LABELS)
@@ -233,6 +250,7 @@ def claims(table: Table) -> list[Claim]:
     longer = (
         "variant 1 overestimates aleatoric uncertainty [...], takes longer to identify the safe trajectory"
     )
+    unbiased = "practical, unbiased estimators for both types of uncertainty"
     computed = [
         ("exact mean return of the risky path", exact_mean_return(RISKY_POLICY), between(4.8, 4.9)),
         ("exact mean return of the safe path", exact_mean_return(SAFE_POLICY), between(4, 4)),
@@ -255,36 +273,33 @@ def claims(table: Table) -> list[Claim]:
         ),
         ("falls: QR-DQN less risk-neutral", order, more_falls(QR_DQN, NEUTRAL), above(0)),
         ("falls: risk-neutral less variant 1", order, more_falls(NEUTRAL, VARIANT_1), above(0)),
+        ("falls: risk-neutral less variant 2", order, more_falls(NEUTRAL, VARIANT_2), above(0)),
         ("falls: variant 1 less variant 2", order, more_falls(VARIANT_1, VARIANT_2), above(0)),
         (
-            f"risk-neutral: part of the last {LATE_STEPS} steps' falls by wind",
+            f"risk-neutral: part of {late_steps}' falls by wind",
             only,
             share(NEUTRAL, "wind"),
             above(0.9),
         ),
         (
-            f"QR-DQN: part of the last {LATE_STEPS} steps' falls by stepping off",
+            f"QR-DQN: part of {late_steps}' falls by stepping off",
             order,
             share(QR_DQN, "step"),
             above(0.05),
         ),
-        (
-            "seeds that end on the ledge, risk-neutral",
-            only,
-            fraction_estimate(ends_on(NEUTRAL, risky)),
-            above(0.85),
+        *(
+            (f"seeds on the {name} in {late_steps}, {who}", sentence, fraction_estimate(stays), above(0.85))
+            for name, who, sentence, stays in (
+                ("ledge", "risk-neutral", only, results.stays_on(NEUTRAL, "risky")),
+                ("safe path", "variant 1", both, results.stays_on(VARIANT_1, "safe")),
+                ("safe path", "variant 2", both, results.stays_on(VARIANT_2, "safe")),
+            )
         ),
         (
-            "seeds that end on the safe path, variant 1",
-            both,
-            fraction_estimate(ends_on(VARIANT_1, safe)),
-            above(0.85),
-        ),
-        (
-            "seeds that end on the safe path, variant 2",
-            both,
-            fraction_estimate(ends_on(VARIANT_2, safe)),
-            above(0.85),
+            f"seeds with more than {MANY_FALLS} times the median falls, variant 2",
+            order,
+            fraction_estimate(stuck(VARIANT_2)),
+            below(0.15),
         ),
         (
             f"aleatoric sd of going up (exact 0), {early_steps}: variant 1 less variant 2",
@@ -299,10 +314,16 @@ def claims(table: Table) -> list[Claim]:
             above(0),
         ),
         (
-            f"aleatoric sd of stepping onto the ledge in the end (exact {exact_sd:.3g}), risk-neutral",
-            "practical, unbiased estimators for both types of uncertainty",
-            mean_estimate(last_estimates),
-            between(0.85 * exact_sd, 1.15 * exact_sd),
+            f"aleatoric sd of stepping onto the ledge, {late_steps} (exact {exact_sd:.3g}), risk-neutral",
+            unbiased,
+            mean_estimate(results.late_mean(NEUTRAL, "aleatoric_right")),
+            between(0.9 * exact_sd, 1.1 * exact_sd),
+        ),
+        (
+            f"aleatoric sd of going up, {late_steps} (exact 0), variant 2",
+            unbiased,
+            mean_estimate(results.late_mean(VARIANT_2, "aleatoric_up")),
+            below(0.3),
         ),
     ]
     return [

@@ -43,7 +43,7 @@ def synthetic_table(falls, path, aleatoric, settled=1_000, wind=1.0):
 PAPER = {
     "falls": dict(zip(cliff.LABELS, (500, 400, 300, 200), strict=True)),
     "path": dict(zip(cliff.LABELS, ("risky", "risky", "safe", "safe"), strict=True)),
-    "aleatoric": dict(zip(cliff.LABELS, (1.0, 1.0, 1.5, 0.5), strict=True)),
+    "aleatoric": dict(zip(cliff.LABELS, (1.0, 1.0, 1.5, 0.2), strict=True)),
     "settled": dict(zip(cliff.LABELS, (900, 900, 1_500, 1_000), strict=True)),
 }
 
@@ -64,7 +64,14 @@ def test_every_claim_holds_for_the_results_that_the_paper_describes():
             "falls: variant 1 less variant 2",
         ),
         ({"wind": 0.5}, "risk-neutral: part of the last 2000 steps' falls by wind"),
-        ({"path": dict.fromkeys(cliff.LABELS, "risky")}, "seeds that end on the safe path, variant 2"),
+        (
+            {"path": dict.fromkeys(cliff.LABELS, "risky")},
+            "seeds on the safe path in the last 2000 steps, variant 2",
+        ),
+        (
+            {"aleatoric": dict(zip(cliff.LABELS, (1.0, 1.0, 1.5, 0.5), strict=True))},
+            "aleatoric sd of going up, the last 2000 steps (exact 0), variant 2",
+        ),
         ({"path": dict.fromkeys(cliff.LABELS, "none")}, "seeds that reach the goal in the end, QR-DQN"),
         (
             {"settled": dict(zip(cliff.LABELS, (900, 900, 1_000, 1_500), strict=True))},
@@ -94,6 +101,23 @@ def test_a_path_is_settled_from_the_first_log_entry_after_which_it_never_changes
     path[3, 2] = "risky"
     settled = cliff.Results(table).settled_step(cliff.VARIANT_2, ["safe"])
     assert settled[:3].tolist() == [100, 5_100, 10_000]
+
+
+def test_a_seed_is_on_a_path_if_nine_of_ten_looks_at_the_last_steps_find_it_there():
+    table = dict(synthetic_table(**PAPER))
+    path = table["path"].reshape(len(cliff.LABELS), SEEDS, -1)
+    path[3, 0, -2:] = "none"
+    path[3, 1, -3:] = "none"
+    path[3, 2, :-20] = "none"
+    assert cliff.Results(table).stays_on(cliff.VARIANT_2, "safe")[:4].tolist() == [True, False, True, True]
+
+
+def test_a_seed_that_falls_over_and_over_counts_as_stuck():
+    table = dict(synthetic_table(**PAPER))
+    falls = table["step_falls"].reshape(len(cliff.LABELS), SEEDS, -1)
+    falls[3, :6] += 1_000
+    found = {each.name: each.measured for each in cliff.claims(table)}
+    assert found["seeds with more than 3 times the median falls, variant 2"] == 6 / SEEDS
 
 
 def settings_of(label, preset="paper"):
