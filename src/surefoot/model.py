@@ -55,7 +55,7 @@ class Model(ModelInference):
         network: Any = None,
         optimiser: Any = None,
         preset: str | None = None,
-        normalise: Any = False,
+        normalise: Any = None,
         seed: Any = 0,
         env_kwargs: Mapping[str, Any] | None = None,
         driver: str = "auto",
@@ -69,8 +69,9 @@ class Model(ModelInference):
             network: "mlp:64,64", "minatar", "package.module:function", or a function of a key and a number
                 of outputs that makes an Equinox module; by default what suits the observations.
             optimiser: An Optax transformation, or "package.module:name"; by default Adam.
-            preset: "control" or "minatar": the settings that are not given here; by default what suits.
-            normalise: Normalise vectors by their running mean and variance.
+            preset: The settings that are not given here: "control" or "minatar", by default what suits, or
+                "calibrated", which changes what suits so that both uncertainties are right.
+            normalise: Normalise vectors by their running mean and variance; by default as the preset has it.
             seed: Seed of all random numbers: two models with the same seed train alike.
             env_kwargs: Keyword arguments of the environment, if it is named by an id.
             driver: "compiled" or "hosted"; "auto" compiles environments in JAX.

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-from surefoot.agents import AGENTS
+from gymnasium.spaces import Box
+
+from surefoot.agents import AGENTS, qrdqn, uadqn
 from surefoot.agents.base import AgentConfig
 from surefoot.architectures import image_shape
 from surefoot.errors import UserError, did_you_mean, require
@@ -18,6 +20,10 @@ class Preset(NamedTuple):
 
     common: dict[str, Any]
     by_agent: dict[str, dict[str, Any]]
+    normalise: bool = False
+    """Whether vectors are normalised by their running mean and variance."""
+    completes: bool = False
+    """Whether it adds to the preset that suits the observations, instead of standing alone."""
 
 
 PRESETS = {
@@ -38,6 +44,13 @@ PRESETS = {
     ),
     # Grids and images: the paper's settings on MinAtar, which are the agents' own defaults.
     "minatar": Preset({}, {}),
+    # Chosen on tasks with exact answers, so that both uncertainties are right (docs/paper_map.md).
+    "calibrated": Preset(
+        {},
+        {"qrdqn": qrdqn.CALIBRATED_SETTINGS, "uadqn": uadqn.CALIBRATED_SETTINGS},
+        normalise=True,
+        completes=True,
+    ),
 }
 
 THOMPSON_EXPLORERS = {"step": "thompson", "episode": "thompson-episode"}
@@ -49,19 +62,36 @@ def preset_for(space: ObservationSpace) -> str:
     return "minatar" if image_shape(space) else "control"
 
 
-def resolve_settings(agent: str, preset: str, given: Mapping[str, Any]) -> AgentConfig:
-    """An agent's settings: those that are given, otherwise the preset's, otherwise the agent's defaults."""
+def preset_named(name: str) -> Preset:
+    """The preset of this name."""
+    accepted = ", ".join(PRESETS)
+    require("preset", name, name in PRESETS, f"{accepted}{did_you_mean(name, PRESETS)}")
+    return PRESETS[name]
+
+
+def normalises(preset: str, space: ObservationSpace) -> bool:
+    """Whether a preset normalises these observations."""
+    return preset_named(preset).normalise and isinstance(space, Box) and not image_shape(space)
+
+
+def resolve_settings(
+    agent: str, preset: str, given: Mapping[str, Any], space: ObservationSpace | None = None
+) -> AgentConfig:
+    """An agent's settings: those that are given, otherwise the preset's, otherwise the agent's defaults.
+
+    A preset that completes another one needs the observations, unless all settings are given.
+    """
     kind = AGENTS.resolve(agent)
-    if preset not in PRESETS:
-        accepted = ", ".join(PRESETS)
-        raise UserError(f"preset: got {preset}, accepted: {accepted}{did_you_mean(preset, PRESETS)}")
+    chosen = preset_named(preset)
+    layers = [PRESETS[preset_for(space)], chosen] if chosen.completes and space is not None else [chosen]
     given = _without_old_names(given, has_risk="risk" in kind.config.__dataclass_fields__)
     config = with_components(kind.config, given)
     require_known(agent, given, config)
-    common, by_agent = PRESETS[preset]
     known = {field.name for field in fields(config)}
-    chosen = {name: value for name, value in common.items() if name in known}
-    return build(config, {**chosen, **by_agent.get(agent, {}), **given})
+    values: dict[str, Any] = {}
+    for layer in layers:
+        values |= {**layer.common, **layer.by_agent.get(agent, {})}
+    return build(config, {**{name: value for name, value in values.items() if name in known}, **given})
 
 
 def _without_old_names(given: Mapping[str, Any], *, has_risk: bool) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class Config(QuantileConfig, epsilon_greedy.Config, AgentConfig):
     """QR-DQN's settings."""
 
 
-CALIBRATED_SETTINGS = {"levels": "midpoints", "quantiles": 20}
+CALIBRATED_SETTINGS = {"levels": "midpoints", "quantiles": 20, "kappa": 0.0}
 """Settings under which the spread of a bootstrapped return does not shrink (docs/paper_map.md)."""
 
 RELEASED_SETTINGS = {"levels": "midpoints", "gain": 3.0}

@@ -52,7 +52,7 @@ HEADS = {"heads": 10, "initial_epsilon": 0.0, "final_epsilon": 0.0, "final_epsil
 DEEP: dict[str, Any] = {
     "quantiles": 10,
     "kappa": 1.0,
-    "auxiliary_networks": 5,
+    "auxiliary_networks": 10,
     "posterior": "prior-functions",
     "targets": "own-greedy",
     "aleatoric": "biased",

@@ -3,9 +3,8 @@
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PyTree
+from jaxtyping import Array, PyTree
 from numpy.typing import NDArray
 
 from surefoot.replay import Replay
@@ -25,8 +24,7 @@ def from_tensors(template: PyTree, tensors: Tensors) -> Any:
     """A pytree like the template, from arrays by name."""
 
     def leaf(path: Any, like: Any) -> Any:
-        # Copy: memory that NumPy owns must not be donated.
-        array = jnp.array(tensors[_name(path)], copy=True)
+        array = _owned_by_jax(tensors[_name(path)])
         return jax.random.wrap_key_data(array) if is_random_key(like) else array
 
     return jax.tree_util.tree_map_with_path(leaf, template)
@@ -89,7 +87,15 @@ def replay_from_tensors(template: Replay, tensors: Tensors) -> Replay:
             full[name][: len(rows)] = rows.reshape(-1, *shape[1:])
         else:
             full[name][: len(tensors[name])] = tensors[name]
-    return Replay(from_tensors(template.storage, full), jnp.array(tensors["added"], copy=True))
+    return Replay(from_tensors(template.storage, full), _owned_by_jax(tensors["added"]))
+
+
+def _owned_by_jax(array: NDArray[Any]) -> Array:
+    """A copy of an array, since memory that NumPy owns must not be donated.
+
+    `jnp.array` would copy as well, but compiles a program for each shape.
+    """
+    return jax.device_put(array, may_alias=False)
 
 
 def _leaves(tree: PyTree) -> list[tuple[Any, Any]]:

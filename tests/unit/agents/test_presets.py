@@ -1,10 +1,27 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
 
 from surefoot.agents import AGENTS
-from surefoot.agents.presets import PRESETS, preset_for, resolve_settings
+from surefoot.agents.presets import PRESETS, normalises, preset_for, resolve_settings
 from surefoot.errors import UserError
+
+VECTORS, GRIDS = Box(-1, 1, (4,)), Box(0, 1, (10, 10, 4), bool)
+
+
+@pytest.mark.parametrize("agent", list(AGENTS))
+@pytest.mark.parametrize("space", [VECTORS, GRIDS])
+def test_calibrated_changes_only_its_own_settings_of_the_preset_that_suits(agent, space):
+    suits = resolve_settings(agent, preset_for(space), {})
+    changed = PRESETS["calibrated"].by_agent.get(agent, {})
+    assert resolve_settings(agent, "calibrated", {}, space) == replace(suits, **changed)
+
+
+def test_calibrated_normalises_vectors_and_nothing_else():
+    spaces = [VECTORS, GRIDS, Discrete(16)]
+    assert [normalises("calibrated", space) for space in spaces] == [True, False, False]
 
 
 def test_observations_decide_the_preset():
@@ -32,7 +49,7 @@ def test_overrides_come_before_the_preset_and_the_preset_before_the_defaults(nam
             {},
             "agent: got dqm, accepted: dqn, .*uadqn, or package.module:name; did you mean dqn",
         ),
-        ("dqn", "atari", {}, "preset: got atari, accepted: control, minatar"),
+        ("dqn", "atari", {}, "preset: got atari, accepted: control, minatar, calibrated"),
         ("dqn", "control", {"quantiles": 3}, "quantiles: no setting of dqn, accepted: adam_epsilon"),
         ("dqn", "control", {"learning_rat": 3}, "did you mean learning_rate"),
         ("dqn", "control", {"learning_rate": 0}, "learning_rate: got 0, accepted: numbers above 0"),

@@ -99,6 +99,14 @@ def test_the_flags_stand_in_the_configuration(run, here):
     assert [line["step"] for line in read_metrics(here / "mine")] == [50, 100, 150, 200]
 
 
+@pytest.mark.parametrize(("flags", "normalise"), [([], True), (["--no-normalise"], False)])
+def test_a_preset_decides_whether_observations_are_normalised_unless_a_flag_does(run, here, flags, normalise):
+    run(*CLIFF, "--preset", "calibrated", "--out", "mine", *flags)
+    config = json.loads((here / "mine" / "config.json").read_text())
+    assert (config["preset"], config["normalise"]) == ("calibrated", normalise)
+    assert config["settings"]["quantiles"] == 20
+
+
 def test_two_runs_without_out_get_a_directory_each(run, here):
     for _ in range(2):
         assert run(*CLIFF)[0] == 0
