@@ -1,6 +1,7 @@
 """The experiments, one a file: what is run, which claims it checks, and its figure."""
 
 from surefoot.experiments import (
+    calibration,
     cliff,
     deep_sea,
     hyperparameter_search,
@@ -23,6 +24,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         hyperparameter_search,
         posteriors,
         deep_sea,
+        calibration,
     )
 }
 """All experiments by their names on the command line."""
