@@ -6,6 +6,8 @@ is wrong about two observations in the same way, which is what Thompson sampling
 """
 
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,7 @@ from surefoot.experiments.base import (
     names_from,
     stack_tables,
 )
-from surefoot.experiments.parts import Parts, Tables
+from surefoot.experiments.parts import Part, Parts, Tables
 from surefoot.experiments.posterior_tasks import TASKS, Fitted
 from surefoot.experiments.predictive_scores import crps, normal_nll, pair_nll
 from surefoot.figures import posteriors as figure
@@ -52,20 +54,15 @@ class Config(ExperimentConfig):
 def run(config: Config, advance: Advance, parts: Parts) -> Outcome:
     """Fit every posterior to every task; what was fitted before is read from disk."""
     names = chosen_names("posteriors", config.posteriors, POSTERIORS)
-    work = [(task, name, seed) for seed in range(config.seeds) for task in TASKS for name in names]
-    found: list[Tables] = []
-    for task, name, seed in work:
-        progress = _Share(advance, 1 / len(work))
-
-        def compute(
-            task: str = task, name: str = name, seed: int = seed, advance: Advance = progress.advance
-        ) -> Tables:
-            fitted = TASKS[task].fit(name, seed, config.steps, advance)
-            return {"scores": scores(task, name, seed, fitted), "curves": curves(task, name, seed, fitted)}
-
-        stem = f"{task.replace(' ', '-')}-{name}-seed{seed}"
-        found.append(parts.tables(stem, {"steps": config.steps}, compute))
-        progress.complete()
+    work = [
+        Part(
+            f"{task.replace(' ', '-')}-{name}-seed{seed}",
+            {"steps": config.steps},
+            partial(compute, task, name, seed, config.steps),
+        )
+        for seed, task, name in product(range(config.seeds), TASKS, names)
+    ]
+    found = parts.all_tables(work, advance)
     table, shown = (stack_tables([each[name] for each in found]) for name in ("scores", "curves"))
     means = summarise(table)
     return Outcome(
@@ -75,20 +72,10 @@ def run(config: Config, advance: Advance, parts: Parts) -> Outcome:
     )
 
 
-class _Share:
-    """The progress of one of many parts, which is complete in the end, whether it was computed or read."""
-
-    def __init__(self, advance: Advance, share: float) -> None:
-        self._advance, self._share, self._done = advance, share, 0.0
-
-    def advance(self, part: float) -> None:
-        """A fraction of this part was done."""
-        self._done += part
-        self._advance(part * self._share)
-
-    def complete(self) -> None:
-        """All of it is done."""
-        self._advance((1 - self._done) * self._share)
+def compute(task: str, name: str, seed: int, steps: int, advance: Advance) -> Tables:
+    """Scores and curves of one fit."""
+    fitted = TASKS[task].fit(name, seed, steps, advance)
+    return {"scores": scores(task, name, seed, fitted), "curves": curves(task, name, seed, fitted)}
 
 
 def moments(outputs: NDArray[Any], known_noise: float | None) -> tuple[NDArray[Any], ...]:

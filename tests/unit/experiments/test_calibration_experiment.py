@@ -16,7 +16,7 @@ from surefoot.experiments.calibration import CALIBRATED, CANDIDATES, PAPER, Conf
 def model_that_believes(mean, aleatoric):
     """A model with these beliefs of all states, `[state, action]`."""
     beliefs = SimpleNamespace(mean=mean, epistemic=np.ones_like(mean), aleatoric=aleatoric)
-    return SimpleNamespace(beliefs=lambda obs: beliefs)
+    return SimpleNamespace(beliefs=lambda _obs: beliefs)
 
 
 def test_a_model_that_believes_the_exact_returns_has_no_error():

@@ -1,13 +1,15 @@
 """The comparison of posteriors: a short one, what is stored, and its claims."""
 
 import json
+from threading import Event
 
 import numpy as np
 import pytest
 
 from surefoot.claims import Verdict
+from surefoot.experiments import parts as stored_parts
 from surefoot.experiments import posterior_tasks, posteriors, toy
-from surefoot.experiments.parts import Parts
+from surefoot.experiments.parts import Part, Parts
 
 
 @pytest.fixture
@@ -64,6 +66,31 @@ def test_parts_with_other_settings_are_computed_again(tmp_path):
     assert again["t"]["name"].tolist() == ["a", "b"]
     parts.tables("one", {"steps": 2}, compute)
     assert len(calls) == 2
+
+
+def test_an_error_stops_the_parts_that_are_under_way_and_keeps_what_is_done(tmp_path, monkeypatch):
+    monkeypatch.setattr(stored_parts, "available_cores", lambda: [0, 1])
+    started, failed = Event(), Event()
+
+    def done(advance):
+        advance(1.0)
+        return {"t": {"x": np.ones(1)}}
+
+    def fails(_advance):
+        started.wait()
+        failed.set()
+        raise OSError("no disk")
+
+    def goes_on(advance):
+        started.set()
+        failed.wait()
+        while True:
+            advance(0.0)
+
+    work = [Part(compute.__name__, {}, compute) for compute in (done, fails, goes_on, done)]
+    with pytest.raises(OSError, match="no disk"):
+        Parts(tmp_path).all_tables(work, lambda _: None)
+    assert (tmp_path / "parts" / "done.json").exists()
 
 
 def synthetic_table(far, aleatoric):
