@@ -55,7 +55,7 @@ class Model(ModelInference):
         network: Any = None,
         optimiser: Any = None,
         preset: str | None = None,
-        normalise: Any = None,
+        normalise: Any = False,
         seed: Any = 0,
         env_kwargs: Mapping[str, Any] | None = None,
         driver: str = "auto",
@@ -71,7 +71,7 @@ class Model(ModelInference):
             optimiser: An Optax transformation, or "package.module:name"; by default Adam.
             preset: The settings that are not given here: "control" or "minatar", by default what suits, or
                 "calibrated", which changes what suits so that both uncertainties are right.
-            normalise: Normalise vectors by their running mean and variance; by default as the preset has it.
+            normalise: Normalise vectors by their running mean and variance.
             seed: Seed of all random numbers: two models with the same seed train alike.
             env_kwargs: Keyword arguments of the environment, if it is named by an id.
             driver: "compiled" or "hosted"; "auto" compiles environments in JAX.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from surefoot.agents import AGENTS
 from surefoot.agents.base import AgentConfig, AgentKind
 from surefoot.agents.observation_normalisation import normalise
-from surefoot.agents.presets import normalises, preset_for, resolve_settings
+from surefoot.agents.presets import preset_for, resolve_settings
 from surefoot.architectures import CustomNetwork, architecture_for, default_network, image_shape
 from surefoot.errors import UserError, require, require_whole_number
 from surefoot.optimisers import ADAM
@@ -85,7 +85,7 @@ def resolve_spec(
     optimiser: Any = None,
     preset: str | None = None,
     settings: Mapping[str, Any],
-    normalise: Any = None,
+    normalise: Any = False,
     seed: Any = 0,
     **rest: Any,
 ) -> ModelSpec:
@@ -103,9 +103,7 @@ def resolve_spec(
         network=network if isinstance(network, str) else CUSTOM,
         optimiser=ADAM if optimiser is None else optimiser if isinstance(optimiser, str) else CUSTOM,
         settings=resolve_settings(agent, preset, settings, observation_space),
-        normalise=normalises(preset, observation_space)
-        if normalise is None
-        else coerce("normalise", normalise, bool),
+        normalise=coerce("normalise", normalise, bool),
         seed=seed,
         **rest,
     )

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-from gymnasium.spaces import Box
-
 from surefoot.agents import AGENTS, qrdqn, uadqn
 from surefoot.agents.base import AgentConfig
 from surefoot.architectures import image_shape
@@ -20,8 +18,6 @@ class Preset(NamedTuple):
 
     common: dict[str, Any]
     by_agent: dict[str, dict[str, Any]]
-    normalise: bool = False
-    """Whether vectors are normalised by their running mean and variance."""
     completes: bool = False
     """Whether it adds to the preset that suits the observations, instead of standing alone."""
 
@@ -48,7 +44,6 @@ PRESETS = {
     "calibrated": Preset(
         {},
         {"qrdqn": qrdqn.CALIBRATED_SETTINGS, "uadqn": uadqn.CALIBRATED_SETTINGS},
-        normalise=True,
         completes=True,
     ),
 }
@@ -67,11 +62,6 @@ def preset_named(name: str) -> Preset:
     accepted = ", ".join(PRESETS)
     require("preset", name, name in PRESETS, f"{accepted}{did_you_mean(name, PRESETS)}")
     return PRESETS[name]
-
-
-def normalises(preset: str, space: ObservationSpace) -> bool:
-    """Whether a preset normalises these observations."""
-    return preset_named(preset).normalise and isinstance(space, Box) and not image_shape(space)
 
 
 def resolve_settings(

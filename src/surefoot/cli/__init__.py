@@ -90,7 +90,12 @@ def _parse(args: Sequence[str]) -> Callable[[], int]:
             app.command(name=name, help=summary)(found)
             flags = flags_of(found) if found is not _not_named else flags
     with errors_as_one_line(flags):
-        return app.cli(args=args, prog="surefoot", description=DESCRIPTION)
+        return app.cli(
+            args=args,
+            prog="surefoot",
+            description=DESCRIPTION,
+            config=(tyro.conf.FlagCreatePairsOff,),
+        )
 
 
 def _require_name(command: str, given: Sequence[str], known: Iterable[str]) -> None:

@@ -51,8 +51,8 @@ def _command_for(experiment: Experiment) -> Callable[..., Callable[[], int]]:
     def command(
         settings: Any,
         out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None,
-        strict: tyro.conf.FlagCreatePairsOff[bool] = False,
-        overwrite: tyro.conf.FlagCreatePairsOff[bool] = False,
+        strict: bool = False,
+        overwrite: bool = False,
     ) -> Callable[[], int]:
         """Repeat an experiment.
 
@@ -80,8 +80,8 @@ def _command_for(experiment: Experiment) -> Callable[..., Callable[[], int]]:
     def swept_command(
         settings: Any,
         out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None,
-        strict: tyro.conf.FlagCreatePairsOff[bool] = False,
-        overwrite: tyro.conf.FlagCreatePairsOff[bool] = False,
+        strict: bool = False,
+        overwrite: bool = False,
         engine: EngineName = "local",
         jobs: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None,
         address: Annotated[str | None, tyro.conf.arg(metavar="HOST:PORT")] = None,

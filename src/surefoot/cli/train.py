@@ -13,13 +13,7 @@ from rich.console import Console
 from surefoot import model
 from surefoot.agents import AGENTS, DEFAULT_AGENT
 from surefoot.agents.base import AgentConfig
-from surefoot.agents.presets import (
-    PRESETS,
-    THOMPSON_EXPLORERS,
-    normalises,
-    preset_for,
-    resolve_settings,
-)
+from surefoot.agents.presets import PRESETS, THOMPSON_EXPLORERS, preset_for, resolve_settings
 from surefoot.cli.exit_codes import OK
 from surefoot.cli.messages import errors_as_one_line, require_one_risk, warnings_as_lines
 from surefoot.envs.resolve import resolve_env
@@ -55,6 +49,8 @@ class Train:
     """mlp:64,64 (widths of layers), minatar, or package.module:function; by default what suits."""
     optimiser: Annotated[str | None, tyro.conf.arg(metavar="OPTIMISER")] = None
     """adam, or package.module:name of an Optax transformation or of a function of the learning rate."""
+    normalise: bool = False
+    """Normalise vectors by their running mean and variance."""
     risk_aversion: Annotated[float | None, tyro.conf.arg(metavar="LAMBDA")] = None
     """Aleatoric standard deviations taken off an action's mean; short for --risk mean-sd:LAMBDA."""
     driver: Literal["auto", "compiled", "hosted"] = "auto"
@@ -74,7 +70,7 @@ class Train:
     """A function of the model, called for each entry of the log; the numbers that it returns are logged."""
     core: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Run on this core of the machine only."""
-    attached: tyro.conf.FlagCreatePairsOff[bool] = False
+    attached: bool = False
     """Save and exit when standard input is closed, as by the end of the program that started this one."""
 
     def __post_init__(self) -> None:
@@ -83,14 +79,6 @@ class Train:
             require_whole_number(name, getattr(self, name), 1)
         if self.eval_every != AUTO:
             require_whole_number("eval_every", self.eval_every, 0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Preprocessing:
-    """What is done to observations."""
-
-    normalise: bool
-    """Normalise vectors by their running mean and variance; by default as the preset has it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +94,7 @@ class _Peek:
     risk: str | None = None
     risk_aversion: float | None = None
     core: int | None = None
-    attached: tyro.conf.FlagCreatePairsOff[bool] = False
+    attached: bool = False
 
 
 def normalised_arguments(args: Sequence[str]) -> list[str]:
@@ -127,21 +115,19 @@ def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
     """The command, with the settings of the agent that the arguments name and its preset's values."""
     if any(arg.split("=")[0] == "--resume" for arg in args):
         return _resume_command
-    of_agent, of_preset = _defaults(args)
+    defaults = _default_settings(args)
 
-    def command(what: Any, preprocessing: Any = of_preset, settings: Any = of_agent) -> Callable[[], int]:
+    def command(what: Any, settings: Any = defaults) -> Callable[[], int]:
         """Train an agent in an environment.
 
         Args:
             what: What to train.
-            preprocessing: What is done to observations.
             settings: The agent's own settings.
         """
-        return lambda: train(what, preprocessing, settings)
+        return lambda: train(what, settings)
 
     command.__annotations__["what"] = Annotated[Train, tyro.conf.arg(name="")]
-    command.__annotations__["preprocessing"] = Annotated[Preprocessing, tyro.conf.arg(name="")]
-    command.__annotations__["settings"] = Annotated[type(of_agent), tyro.conf.arg(name="")]
+    command.__annotations__["settings"] = Annotated[type(defaults), tyro.conf.arg(name="")]
     return command
 
 
@@ -149,7 +135,7 @@ def _resume_command(
     resume: Annotated[Path, tyro.conf.arg(metavar="RUN")],
     steps: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None,
     core: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None,
-    attached: tyro.conf.FlagCreatePairsOff[bool] = False,
+    attached: bool = False,
 ) -> Callable[[], int]:
     """Continue a run from its newest checkpoint, as if it had never been stopped.
 
@@ -171,8 +157,8 @@ def _resume_command(
     return go_on
 
 
-def _defaults(args: Sequence[str]) -> tuple[AgentConfig, Preprocessing]:
-    """The defaults of the agent, its posterior and its explorer in the environment that are named."""
+def _default_settings(args: Sequence[str]) -> AgentConfig:
+    """The default settings of the agent, its posterior and its explorer in the environment that are named."""
     import_from_working_directory()
     known = [arg for arg in args[1:] if arg not in {"--help", "-h"}]
     with errors_as_one_line([]):
@@ -184,13 +170,11 @@ def _defaults(args: Sequence[str]) -> tuple[AgentConfig, Preprocessing]:
     # An unknown name is refused before the environment is made.
     settings = resolve_settings(peek.agent, peek.preset or next(iter(PRESETS)), given)
     if peek.env is None:
-        return settings, Preprocessing(normalise=False)
+        return settings
     handle = resolve_env(peek.env, parse_env_kwargs(peek.env_kwargs))
     space = handle.gym.observation_space
     handle.gym.close()
-    preset = peek.preset or preset_for(space)
-    settings = resolve_settings(peek.agent, preset, given, space)
-    return settings, Preprocessing(normalise=normalises(preset, space))
+    return resolve_settings(peek.agent, peek.preset or preset_for(space), given, space)
 
 
 def _set_up_process(core: int | None, *, attached: bool) -> None:
@@ -219,7 +203,7 @@ def import_from_working_directory() -> None:
         sys.path.insert(0, here)
 
 
-def train(what: Train, preprocessing: Preprocessing, settings: AgentConfig) -> int:
+def train(what: Train, settings: AgentConfig) -> int:
     """Train, write the run to disk, and print how it went."""
     given = asdict(settings)
     if what.risk_aversion is not None:
@@ -229,7 +213,7 @@ def train(what: Train, preprocessing: Preprocessing, settings: AgentConfig) -> i
         network=what.network,
         optimiser=what.optimiser,
         preset=what.preset,
-        normalise=preprocessing.normalise,
+        normalise=what.normalise,
         seed=what.seed,
         env_kwargs=parse_env_kwargs(what.env_kwargs),
         driver=what.driver,

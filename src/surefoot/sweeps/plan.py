@@ -59,7 +59,7 @@ class PlannedRun:
 def _flag_and_value(name: str, value: Any) -> list[str]:
     flag = "--" + name.replace("_", "-")
     if isinstance(value, bool):
-        return [flag if value else f"--no-{flag[2:]}"]
+        return [flag] if value else []
     return [flag, json.dumps(value) if isinstance(value, Mapping) else str(value)]
 
 

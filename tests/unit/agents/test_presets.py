@@ -5,7 +5,7 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 
 from surefoot.agents import AGENTS
-from surefoot.agents.presets import PRESETS, normalises, preset_for, resolve_settings
+from surefoot.agents.presets import PRESETS, preset_for, resolve_settings
 from surefoot.errors import UserError
 
 VECTORS, GRIDS = Box(-1, 1, (4,)), Box(0, 1, (10, 10, 4), bool)
@@ -17,11 +17,6 @@ def test_calibrated_changes_only_its_own_settings_of_the_preset_that_suits(agent
     suits = resolve_settings(agent, preset_for(space), {})
     changed = PRESETS["calibrated"].by_agent.get(agent, {})
     assert resolve_settings(agent, "calibrated", {}, space) == replace(suits, **changed)
-
-
-def test_calibrated_normalises_vectors_and_nothing_else():
-    spaces = [VECTORS, GRIDS, Discrete(16)]
-    assert [normalises("calibrated", space) for space in spaces] == [True, False, False]
 
 
 def test_observations_decide_the_preset():

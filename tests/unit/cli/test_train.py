@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from surefoot.agents.presets import PRESETS
 from surefoot.runs.log_files import read_metrics
 from tests.small_models import FLAGS as QUICK
 from tests.unit.cli.conftest import CLIFF
@@ -99,12 +100,13 @@ def test_the_flags_stand_in_the_configuration(run, here):
     assert [line["step"] for line in read_metrics(here / "mine")] == [50, 100, 150, 200]
 
 
-@pytest.mark.parametrize(("flags", "normalise"), [([], True), (["--no-normalise"], False)])
-def test_a_preset_decides_whether_observations_are_normalised_unless_a_flag_does(run, here, flags, normalise):
-    run(*CLIFF, "--preset", "calibrated", "--out", "mine", *flags)
+def test_the_calibrated_preset_changes_what_suits_the_observations(run, here):
+    run(*CLIFF, "--preset", "calibrated", "--out", "mine")
     config = json.loads((here / "mine" / "config.json").read_text())
-    assert (config["preset"], config["normalise"]) == ("calibrated", normalise)
-    assert config["settings"]["quantiles"] == 20
+    assert config["preset"] == "calibrated"
+    settings = config["settings"]
+    assert (settings["levels"], settings["auxiliary_networks"]) == ("midpoints", 5)
+    assert settings["learning_rate"] == PRESETS["control"].common["learning_rate"]
 
 
 def test_two_runs_without_out_get_a_directory_each(run, here):

@@ -45,11 +45,6 @@ def test_lists_give_all_combinations_and_defaults_apply(tmp_path):
     ]
 
 
-def test_a_setting_that_is_off_is_said_to_be_off(tmp_path):
-    (run,) = plan_from(tmp_path, 'runs = [{env = "X-v0", normalise = false, steps = 1}]')
-    assert run.arguments() == ["--env", "X-v0", "--no-normalise"]
-
-
 def test_names_can_be_given(tmp_path):
     text = 'runs = [{name = "{agent}_{seed}", env = "X-v0", agent = "dqn", seed = [3, 4], steps = 1}]'
     assert [run.name for run in plan_from(tmp_path, text)] == ["dqn_3", "dqn_4"]

@@ -4,14 +4,14 @@ from dataclasses import fields
 
 import pytest
 
-from surefoot.cli.train import Preprocessing, Train
+from surefoot.cli.train import Train
 from surefoot.sweeps.plan import RESERVED_ARGUMENTS
 from surefoot.sweeps.settings_comparison import TRAIN_ARGUMENTS, canonical_settings, changed_settings
 
 
 def test_all_other_settings_are_the_agents():
     """A risk aversion is short for the agent's setting `risk`; the number of steps may change."""
-    known = {field.name for field in (*fields(Train), *fields(Preprocessing))}
+    known = {field.name for field in fields(Train)}
     assert known - {"risk_aversion", "steps", *RESERVED_ARGUMENTS} == TRAIN_ARGUMENTS
 
 
