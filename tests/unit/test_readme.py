@@ -90,6 +90,15 @@ def test_the_parts_of_an_agent_are_arguments():
     assert chosen == ("mc-dropout", "thompson-episode", "mean-sd:0.5", "custom")
 
 
+def test_the_members_that_are_recommended_can_be_made():
+    (example,) = examples((ROOT / "docs" / "choosing.md").read_text())
+    scope = {}
+    exec(example, scope)
+    careful, curious = scope["careful"].spec, scope["curious"].spec
+    assert (careful.preset, careful.settings.levels) == ("calibrated", "midpoints")
+    assert (curious.settings.targets, curious.settings.explorer) == ("own-greedy", "thompson-draw")
+
+
 def test_the_examples_of_the_page_on_environments_do_what_their_comments_say(tmp_path):
     code = "\n".join(examples((ROOT / "docs" / "your_environment.md").read_text()))
     actions = "[int(model.predict(weather, risk_aversion=aversion)[0]) for aversion in (None, 1.0)]"
