@@ -18,6 +18,8 @@ class Preset(NamedTuple):
 
     common: dict[str, Any]
     by_agent: dict[str, dict[str, Any]]
+    on_vectors: Mapping[str, Any] = {}
+    """Further settings for all agents that have them, where observations are vectors."""
     completes: bool = False
     """Whether it adds to the preset that suits the observations, instead of standing alone."""
 
@@ -44,6 +46,7 @@ PRESETS = {
     "calibrated": Preset(
         {},
         {"qrdqn": qrdqn.CALIBRATED_SETTINGS, "uadqn": uadqn.CALIBRATED_SETTINGS},
+        on_vectors=qrdqn.CALIBRATED_ON_VECTORS,
         completes=True,
     ),
 }
@@ -73,7 +76,8 @@ def resolve_settings(
     """
     kind = AGENTS.resolve(agent)
     chosen = preset_named(preset)
-    layers = [PRESETS[preset_for(space)], chosen] if chosen.completes and space is not None else [chosen]
+    suits = None if space is None else preset_for(space)
+    layers = [PRESETS[suits], chosen] if chosen.completes and suits else [chosen]
     given = _without_old_names(given, has_risk="risk" in kind.config.__dataclass_fields__)
     config = with_components(kind.config, given)
     require_known(agent, given, config)
@@ -81,6 +85,7 @@ def resolve_settings(
     values: dict[str, Any] = {}
     for layer in layers:
         values |= {**layer.common, **layer.by_agent.get(agent, {})}
+        values |= layer.on_vectors if suits == "control" else {}
     return build(config, {**{name: value for name, value in values.items() if name in known}, **given})
 
 

@@ -46,10 +46,12 @@ RELEASED_SETTINGS = {"levels": "midpoints", "aleatoric": "released", "prior_scal
 """Settings of the released code where it differs from the paper, but for beta, which is each experiment's."""
 
 
-CALIBRATED_SETTINGS = {**qrdqn.CALIBRATED_SETTINGS, "prior_scale": "all", "auxiliary_networks": 5}
-"""Settings under which both uncertainties are right on tasks with exact answers (docs/paper_map.md).
-
-Vectors are normalised in addition."""
+CALIBRATED_SETTINGS: dict[str, Any] = {
+    **qrdqn.CALIBRATED_SETTINGS,
+    "prior_scale": "all",
+    "auxiliary_networks": 5,
+}
+"""Settings under which both uncertainties are right on tasks with exact answers (docs/paper_map.md)."""
 
 
 class Params(NamedTuple):

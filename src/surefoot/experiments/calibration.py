@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.agents import uadqn
+from surefoot.agents import qrdqn, uadqn
 from surefoot.claims import Claim, above, below, between, claim
 from surefoot.envs import delayed_bandit, noisy_chain, tabular
 from surefoot.experiments.base import (
@@ -45,10 +45,14 @@ PARTS: dict[str, dict[str, Any]] = {
     "networks": {"auxiliary_networks": 5},
     "normalise": {"normalise": True},
 }
-"""The parts of the preset `calibrated` that differ from the paper's settings."""
+"""The parts of the preset `calibrated` that differ from the paper's settings, and normalised observations."""
 
 PAPER, CALIBRATED = "paper", "calibrated"
-CALIBRATED_SETTINGS: dict[str, Any] = {**uadqn.CALIBRATED_SETTINGS, "normalise": True}
+CALIBRATED_SETTINGS: dict[str, Any] = {
+    **uadqn.CALIBRATED_SETTINGS,
+    **qrdqn.CALIBRATED_ON_VECTORS,
+    "normalise": True,
+}
 
 
 def calibrated_without(part: str) -> dict[str, Any]:

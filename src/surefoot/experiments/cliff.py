@@ -78,7 +78,10 @@ LEARNING_SETTINGS: dict[str, Any] = {
 PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     "paper": {"qrdqn": {}, "uadqn": {}},
     "released": {"qrdqn": qrdqn.RELEASED_SETTINGS, "uadqn": uadqn.RELEASED_SETTINGS},
-    "calibrated": {"qrdqn": qrdqn.CALIBRATED_SETTINGS, "uadqn": uadqn.CALIBRATED_SETTINGS},
+    "calibrated": {
+        "qrdqn": {**qrdqn.CALIBRATED_SETTINGS, **qrdqn.CALIBRATED_ON_VECTORS},
+        "uadqn": {**uadqn.CALIBRATED_SETTINGS, **qrdqn.CALIBRATED_ON_VECTORS},
+    },
 }
 """Settings that differ from the paper's, by preset and agent; `calibrated` normalises observations too."""
 

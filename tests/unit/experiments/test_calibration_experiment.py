@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from gymnasium.spaces import Box
 
 from surefoot.agents import uadqn
 from surefoot.agents.presets import resolve_settings
@@ -41,8 +42,11 @@ def test_errors_are_those_of_the_beliefs():
 def test_the_parts_make_up_the_preset():
     parts = {name: value for part in calibration.PARTS.values() for name, value in part.items()}
     paper = resolve_settings("uadqn", "minatar", {})
-    changed = {name: value for name, value in uadqn.CALIBRATED_SETTINGS.items() if vars(paper)[name] != value}
+    calibrated = resolve_settings("uadqn", "calibrated", {"replay_capacity": 10}, Box(0, 1, (3,)))
+    changed = {name: getattr(calibrated, name) for name in parts if name != "normalise"}
     assert parts == {**changed, "normalise": True}
+    same = set(uadqn.CALIBRATED_SETTINGS) - set(parts)
+    assert all(getattr(calibrated, name) == getattr(paper, name) for name in same)
 
 
 @pytest.mark.parametrize("name", CANDIDATES)
