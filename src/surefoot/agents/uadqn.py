@@ -35,7 +35,7 @@ class Config(QuantileConfig, AgentConfig):
     exploration: float = bounded(0.2, at_least=0)
     """Strength of Thompson sampling: the factor of the epistemic variance (beta)."""
     auxiliary_networks: int = bounded(2, at_least=2)
-    """Networks sampled from the posterior (K)."""
+    """Networks sampled from the posterior (K); own targets train as many again, unless biased."""
     aleatoric: Literal["unbiased", "biased", "released"] = "unbiased"
     """Aleatoric estimator: eq. 7; the value network's quantiles (variant 1); eq. 7 centred over actions."""
     targets: Literal["shared", "own", "own-greedy"] = "shared"
@@ -186,7 +186,7 @@ def make(config: Any, architecture: Architecture, actions: int, optimiser: Any =
 
 KIND = AgentKind(
     "UADQN",
-    "UA-DQN: both uncertainties, Thompson exploration, an attitude to risk.",
+    "UA-DQN: both uncertainties, exploration by them, an attitude to risk.",
     Config,
     make,
 )

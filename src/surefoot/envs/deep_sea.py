@@ -7,6 +7,7 @@ rules are those of bsuite. Departure: the observation is a grid of booleans inst
 quarter of the memory.
 """
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from gymnasium.spaces import Box, Discrete
 from jaxtyping import Array, Bool, Int
 from numpy.typing import NDArray
 
-from surefoot.errors import UserError
+from surefoot.errors import require, require_whole_number
 from surefoot.types import Action, Environment, EnvironmentStep, RandomKey
 
 TREASURE = 1.0
@@ -42,12 +43,12 @@ class Config:
 
     def __post_init__(self) -> None:
         """Refuse parameters outside their bounds."""
-        if not 2 <= self.size <= 1_000:
-            raise UserError(f"size: got {self.size}, accepted: whole numbers from 2 to 1,000")
-        if not 0 <= self.mapping_seed < 2**32:
-            raise UserError(
-                f"mapping_seed: got {self.mapping_seed}, accepted: whole numbers from 0 below 2^32"
-            )
+        size = require_whole_number("size", self.size)
+        require("size", size, 2 <= size <= 1_000, "whole numbers from 2 to 1,000")
+        seed = require_whole_number("mapping_seed", self.mapping_seed)
+        require("mapping_seed", seed, 0 <= seed < 2**32, "whole numbers from 0 below 2^32")
+        cost = self.unscaled_move_cost
+        require("unscaled_move_cost", cost, math.isfinite(cost), "finite numbers")
 
 
 class State(NamedTuple):

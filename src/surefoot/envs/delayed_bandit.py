@@ -4,12 +4,13 @@ One arm pays a certain amount, the other more on average, but noisily. An agent 
 its absence back through the corridor.
 """
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
 from surefoot.envs import tabular
-from surefoot.envs.tabular import Outcome, Table
-from surefoot.errors import UserError
+from surefoot.envs.tabular import Outcome, Table, require_noise
+from surefoot.errors import require, require_whole_number
 from surefoot.types import Environment
 
 SAFE, RISKY = range(2)
@@ -30,11 +31,11 @@ class Config:
 
     def __post_init__(self) -> None:
         """Refuse parameters outside their bounds."""
-        if self.delay < 1 or self.noise < 0:
-            raise UserError(
-                f"delayed bandit: got delay {self.delay} and noise {self.noise}, "
-                "accepted: delay from 1, noise from 0"
-            )
+        require_whole_number("delay", self.delay, 1)
+        require_noise(self.noise)
+        for name in ("safe_payment", "risky_payment"):
+            payment = getattr(self, name)
+            require(name, payment, math.isfinite(payment), "finite numbers")
 
 
 @lru_cache

@@ -4,12 +4,13 @@ The exact standard deviation of the return grows with the square root of the sta
 agent whose bootstrapped distributions shrink or spread shows it at the start.
 """
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
 from surefoot.envs import tabular
-from surefoot.envs.tabular import Outcome, Table
-from surefoot.errors import UserError
+from surefoot.envs.tabular import Outcome, Table, require_noise
+from surefoot.errors import require, require_whole_number
 from surefoot.types import Environment
 
 CERTAIN, NOISY = range(2)
@@ -28,11 +29,9 @@ class Config:
 
     def __post_init__(self) -> None:
         """Refuse parameters outside their bounds."""
-        if self.length < 1 or self.noise < 0:
-            raise UserError(
-                f"noisy chain: got length {self.length} and noise {self.noise}, "
-                "accepted: length from 1, noise from 0"
-            )
+        require_whole_number("length", self.length, 1)
+        require_noise(self.noise)
+        require("bonus", self.bonus, math.isfinite(self.bonus), "finite numbers")
 
 
 @lru_cache

@@ -1,5 +1,6 @@
 """Small decision processes as tables: an environment in JAX, and the exact return of any policy."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from gymnasium.spaces import Box, Discrete
 from jaxtyping import Array
 from numpy.typing import NDArray
 
+from surefoot.errors import require
 from surefoot.types import Action, Environment, EnvironmentStep, RandomKey
 
 
@@ -30,6 +32,11 @@ class Returns(NamedTuple):
 
     mean: NDArray[np.float64]
     sd: NDArray[np.float64]
+
+
+def require_noise(noise: float) -> None:
+    """Refuse a standard deviation that is negative or not finite."""
+    require("noise", noise, math.isfinite(noise) and noise >= 0, "finite numbers from 0")
 
 
 def shape_of(table: Table) -> tuple[int, int]:

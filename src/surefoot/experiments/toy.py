@@ -90,7 +90,8 @@ class Config(ExperimentConfig):
     learning_rate: float = bounded(2e-4, above=0)
     """Learning rate of Adam."""
     posterior: str = checked(PAPER_POSTERIOR, require_posterior)
-    """How networks are sampled: anchored (the paper's), mc-dropout, or package.module:name."""
+    """How networks are sampled: anchored (the paper's), mc-dropout, bayes-by-backprop, ensemble,
+    prior-functions, epinet, or package.module:name."""
     anchor_weight: float = bounded(1e-4, above=0)
     """How strongly the anchored posterior pulls each network to its initial weights."""
 

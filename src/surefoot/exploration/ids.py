@@ -35,7 +35,7 @@ class Config(Settings):
     regret_width: float = bounded(0.1, at_least=0)
     """Epistemic standard deviations to either side of the mean in the regret (lambda)."""
     min_noise: float = bounded(0.25, above=0)
-    """Lowest relative noise of an action, as a standard deviation."""
+    """Lowest relative noise of an action, as a variance."""
 
 
 def regret(values: ActionValues, epistemic: ActionValues, width: float) -> ActionValues:
@@ -44,9 +44,9 @@ def regret(values: ActionValues, epistemic: ActionValues, width: float) -> Actio
 
 
 def relative_noise(aleatoric_variance: ActionValues, min_noise: float) -> ActionValues:
-    """Aleatoric variance of each action over the mean of all, at least `min_noise` squared."""
+    """Aleatoric variance of each action over the mean of all, at least `min_noise`."""
     variance = jnp.maximum(aleatoric_variance, 0)
-    return jnp.maximum(variance / (SMALL + jnp.mean(variance)), min_noise**2)
+    return jnp.maximum(variance / (SMALL + jnp.mean(variance)), min_noise)
 
 
 def information_gain(epistemic: ActionValues, noise_variance: ActionValues) -> ActionValues:
@@ -70,7 +70,7 @@ def sample_best_mixture(costs: ActionValues, gains: ActionValues, key: RandomKey
     gain, gain_step = gains[:, None], gains[None, :] - gains[:, None]
     product = cost_step * gain_step
     inner = (cost * gain_step - 2 * cost_step * gain) / jnp.where(product == 0, 1.0, product)
-    # The ratio is convex in q, so that outside of 0 to 1 the nearest end is best.
+    # Outside of 0 to 1 an end is best; each end is an action alone, which the diagonal has.
     shares = jnp.where(product == 0, 0.0, jnp.clip(inner, 0, 1))
     ratios = (cost + shares * cost_step) ** 2 / (gain + shares * gain_step)
     one, other = jnp.unravel_index(jnp.argmin(ratios), ratios.shape)

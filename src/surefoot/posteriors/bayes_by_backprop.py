@@ -102,7 +102,7 @@ def variational_posterior(
 
     def init(key: RandomKey) -> Draws:
         mean = network(key)
-        start = jnp.log(jnp.expm1(initial_sd))  # The inverse of softplus.
+        start = initial_sd + jnp.log(-jnp.expm1(-initial_sd))  # The inverse of softplus.
         arrays = eqx.filter(mean, eqx.is_inexact_array)
         spread = jax.tree.map(lambda leaf: jnp.full_like(leaf, start), arrays)
         return Draws(Weights(mean, spread), None)

@@ -35,7 +35,8 @@ def changed_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[
 
     Without a preset, the environment decides on one: then they must agree whichever it is.
     """
-    presets = [now["preset"]] if now.get("preset") is not None else list(PRESETS)
+    chosen_by_observations = [name for name, preset in PRESETS.items() if not preset.completes]
+    presets = [now["preset"]] if now.get("preset") is not None else chosen_by_observations
     try:
         pairs = [(canonical_settings(before, each), canonical_settings(now, each)) for each in presets]
     except Exception:  # Importing a user's own agent may raise anything.

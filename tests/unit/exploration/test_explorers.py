@@ -111,7 +111,7 @@ def test_information_directed_sampling_equals_a_case_computed_by_hand():
 
 def test_the_noise_of_an_action_has_a_floor_and_negative_estimates_count_as_none():
     noise = ids.relative_noise(jnp.array([-1.0, 0.0, 3.0]), 0.25)
-    np.testing.assert_allclose(noise, [0.0625, 0.0625, 3.0], rtol=1e-4)
+    np.testing.assert_allclose(noise, [0.25, 0.25, 3.0], rtol=1e-4)
 
 
 def test_information_directed_sampling_prefers_the_informative_arm_where_ucb_does_not():
