@@ -31,7 +31,7 @@ from surefoot.optimisers import adam
 from surefoot.posteriors import anchored
 from surefoot.settings import bounded, checked
 from surefoot.statistics import Estimate, jackknife_estimate, ratio_estimate
-from surefoot.types import Network, RandomKey, Scalar
+from surefoot.types import Network, Posterior, RandomKey, Scalar
 
 POINTS_X = np.array([1.0, 4.5, 5.1, 6.0, 8.0, 9.0]) / 5 - 1
 POINTS_Y = POINTS_X * np.sin(5 * POINTS_X)
@@ -77,12 +77,17 @@ def prior_scales(network: Network) -> PyTree:
     return jax.tree.map(of_layer, network, is_leaf=lambda node: isinstance(node, Dense))
 
 
-def train(config: Config, width: int, networks: int, outputs: int, advance: Advance) -> NDArray[Any]:
-    """Predictions on the grid after training, `[seed, network, grid, output]`."""
+def make_posterior(width: int, networks: int, outputs: int) -> Posterior:
+    """The appendix's posterior: anchors and initial networks from the prior, whose scales are exact."""
     network = mlp(1, (width,), (outputs,), layer=normal(PRIOR_VARIANCE), output_bias=False)
-    posterior = anchored.anchored_posterior(
+    return anchored.anchored_posterior(
         network, networks, initial=network, prior_scale=prior_scales, weight=anchored.by_noise(NOISE)
     )
+
+
+def train(config: Config, width: int, networks: int, outputs: int, advance: Advance) -> NDArray[Any]:
+    """Predictions on the grid after training, `[seed, network, grid, output]`."""
+    posterior = make_posterior(width, networks, outputs)
     x = jnp.asarray(POINTS_X[:, None], dtype=float)
     y = jnp.asarray(POINTS_Y, dtype=float)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from surefoot import estimators
 from surefoot.claims import Claim, above, between, claim
@@ -27,7 +28,7 @@ from surefoot.experiments.base import (
     stack_tables,
 )
 from surefoot.experiments.parts import Part, Parts, Tables
-from surefoot.experiments.posterior_tasks import TASKS, Fitted
+from surefoot.experiments.posterior_tasks import DRAWS, TASKS, Fitted, settings_of
 from surefoot.experiments.predictive_scores import crps, normal_nll, pair_nll
 from surefoot.figures import posteriors as figure
 from surefoot.posteriors import POSTERIORS
@@ -35,15 +36,15 @@ from surefoot.settings import bounded
 from surefoot.statistics import mean_estimate, ratio_estimate
 
 SCORES = ("nll", "crps", "pair_nll", "pair_gain", "seconds_per_update")
-NOISE_LEVELS = np.array([-1.2816, -0.5244, 0.0, 0.5244, 1.2816])
-"""Quantiles of a standard normal at 0.1, 0.3, ..., 0.9: known noise as samples."""
+NOISE_LEVELS = stats.norm.ppf((np.arange(50) + 0.5) / 50)
+"""Quantiles of a standard normal: known noise as samples."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config(ExperimentConfig):
     """Posteriors: which are compared, how long they learn, and how often."""
 
-    seeds: int = bounded(3, at_least=1)
+    seeds: int = bounded(5, at_least=1)
     """Independent data sets and fits of each posterior."""
     steps: int = bounded(10_000, at_least=10)
     """Steps of Adam on the toy regression; a fifth of them on the six points."""
@@ -57,7 +58,7 @@ def run(config: Config, advance: Advance, parts: Parts) -> Outcome:
     work = [
         Part(
             f"{task.replace(' ', '-')}-{name}-seed{seed}",
-            {"steps": config.steps},
+            {"steps": config.steps, "draws": DRAWS, "settings": settings_of(task, name)},
             partial(compute, task, name, seed, config.steps),
         )
         for seed, task, name in product(range(config.seeds), TASKS, names)
@@ -79,10 +80,19 @@ def compute(task: str, name: str, seed: int, steps: int, advance: Advance) -> Ta
 
 
 def moments(outputs: NDArray[Any], known_noise: float | None) -> tuple[NDArray[Any], ...]:
-    """Mean, epistemic variance and noise variance at each point, from draws `[K, n, N]`."""
+    """Mean, variance of the draws' means and noise variance at each point, from draws `[K, ..., N]`."""
     means = outputs.mean(axis=-1)
-    noise = outputs.var(axis=-1).mean(axis=0) if known_noise is None else np.full(means.shape[1], known_noise)
+    noise = (
+        outputs.var(axis=-1).mean(axis=0) if known_noise is None else np.full(means.shape[1:], known_noise)
+    )
     return means.mean(axis=0), means.var(axis=0, ddof=1), noise
+
+
+def epistemic_variance(fitted: Fitted) -> NDArray[Any]:
+    """The epistemic variance on the grid, by eq. 7 where quantiles are learned."""
+    if fitted.noise_variance is not None:
+        return fitted.on_grid[..., 0].var(axis=0, ddof=1)
+    return np.asarray(estimators.decompose(fitted.on_grid).epistemic)
 
 
 def aleatoric_variance(fitted: Fitted) -> NDArray[Any]:
@@ -95,14 +105,14 @@ def aleatoric_variance(fitted: Fitted) -> NDArray[Any]:
 def scores(task: str, name: str, seed: int, fitted: Fitted) -> Table:
     """One row: what the paper says of Figure 1, and scores on new data."""
     near, far = TASKS[task].near, TASKS[task].far
-    _, epistemic, _ = moments(fitted.on_grid, fitted.noise_variance)
+    epistemic = epistemic_variance(fitted)
     mean, unknown, noise = moments(fitted.at_new, fitted.noise_variance)
     samples = fitted.at_new
     if fitted.noise_variance is not None:
         samples = samples + np.sqrt(fitted.noise_variance) * NOISE_LEVELS
-    pair_mean, pair_unknown, pair_noise = moments(fitted.at_pairs, fitted.noise_variance)
-    apart = sum(normal_nll(y, pair_mean, pair_unknown + pair_noise) for y in fitted.pair_y)
-    together = pair_nll(fitted.pair_y, pair_mean, pair_unknown, pair_noise)
+    pair_mean, pair_unknown, pair_noise = moments(fitted.at_pairs, fitted.noise_variance)  # [2, n]
+    apart = 2 * normal_nll(fitted.pair_y, pair_mean, pair_unknown + pair_noise)
+    together = pair_nll(fitted.pair_y, fitted.at_pairs.mean(axis=-1), pair_noise)
     numbers = {
         "epistemic_near": np.sqrt(epistemic[near].mean()),
         "epistemic_far": np.sqrt(epistemic[far].mean()),
@@ -123,15 +133,17 @@ def scores(task: str, name: str, seed: int, fitted: Fitted) -> Table:
 
 def curves(task: str, name: str, seed: int, fitted: Fitted) -> Table:
     """Mean and both variances on the grid, for the figure."""
-    mean, epistemic, _ = moments(fitted.on_grid, fitted.noise_variance)
+    mean = fitted.on_grid.mean(axis=(0, -1))
     count = len(mean)
     return {
         "task": np.full(count, task),
         "posterior": np.full(count, name),
         "seed": np.full(count, seed),
         "x": TASKS[task].grid,
+        "has_data": TASKS[task].near,
+        "truth": np.asarray(TASKS[task].truth(TASKS[task].grid), float),
         "mean": mean,
-        "epistemic_variance": epistemic,
+        "epistemic_variance": epistemic_variance(fitted),
         "aleatoric_variance": aleatoric_variance(fitted),
     }
 
@@ -149,7 +161,7 @@ def summarise(table: Table) -> Table:
                 "epistemic_ratio": float(np.exp(np.log(ratios).mean())),
                 "aleatoric_error": float(table["aleatoric_near"][chosen].mean() - toy.NOISE)
                 if is_toy
-                else 0.0,
+                else float("nan"),
                 **{column: float(table[column][chosen].mean()) for column in SCORES},
             }
         )

@@ -28,13 +28,17 @@ def crps(y: Values, samples: Values) -> float:
     return float(np.mean(np.abs(samples - y[None]).mean(axis=0) - (weights * ordered).sum(axis=0)))
 
 
-def pair_nll(pair: Values, mean: Values, epistemic: Values, noise: Values) -> float:
-    """Mean negative log likelihood of two observations at each point, `[2, n]`, given both variances.
+def pair_nll(pair: Values, means: Values, noise: Values) -> float:
+    """Mean negative log likelihood of pairs of observations, `[2, n]`, under a bivariate normal.
 
-    The two share what is not known about the mean, and have noise of their own: a bivariate normal with
-    covariance `epistemic`. Its axes are the sum and the difference of the two.
+    Its covariance is that of the draws' means, `[K, 2, n]`, plus noise of each observation's own, `[2, n]`.
     """
-    first, second = pair
-    of_sum = normal_nll(first + second, 2 * mean, 2 * noise + 4 * epistemic)
-    of_difference = normal_nll(first - second, np.zeros_like(first), 2 * noise)
-    return of_sum + of_difference - float(np.log(2))  # The area that the change of axes doubles.
+    mean, degrees = means.mean(axis=0), len(means) - 1
+    first, second = (means - mean).swapaxes(0, 1)  # [K, n] each
+    of_first, of_second = ((part**2).sum(axis=0) / degrees for part in (first, second))
+    covariance = (first * second).sum(axis=0) / degrees
+    # The first observation, and then the second one given the first.
+    slope = covariance / (of_first + noise[0])
+    expected = mean[1] + slope * (pair[0] - mean[0])
+    left = of_second + noise[1] - slope * covariance
+    return normal_nll(pair[0], mean[0], of_first + noise[0]) + normal_nll(pair[1], expected, left)

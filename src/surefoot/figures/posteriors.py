@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from surefoot.figures.style import ALEATORIC, EPISTEMIC, SHADES, styled
+from surefoot.figures.style import ALEATORIC, EPISTEMIC, INK, SHADES, styled
 
-RANGES = {"toy": (-4.0, 4.0), "six points": (-4.0, 4.0)}
-"""Heights of the panels, the same for every posterior."""
+RANGE = (-4.0, 4.0)
+"""Height of the panels, the same for every posterior."""
 
 
 @styled
@@ -26,7 +26,7 @@ def draw(curves: Mapping[str, NDArray[Any]], means: Mapping[str, NDArray[Any]]) 
         for axes, name in zip(row, names, strict=True):
             rows = first & (curves["task"] == task) & (curves["posterior"] == name)
             _draw_panel(axes, {column: values[rows] for column, values in curves.items()})
-            axes.set_ylim(*RANGES.get(task, (-4.0, 4.0)))
+            axes.set_ylim(*RANGE)
             axes.set_title(name if task == tasks[0] else "")
             axes.text(
                 *(0.03, 0.03, _scores_text(means, task, name)),
@@ -35,7 +35,7 @@ def draw(curves: Mapping[str, NDArray[Any]], means: Mapping[str, NDArray[Any]]) 
                 bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1.5},
             )
         row[0].set_ylabel(task)
-    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     seeds = len(np.unique(curves["seed"]))
     numbers = "one seed" if seeds == 1 else f"first seed; numbers: means over {seeds} seeds"
     title = f"What each posterior says of two tasks (± 1 sd), {numbers}"
@@ -49,6 +49,10 @@ def _draw_panel(axes: Axes, curve: Mapping[str, NDArray[Any]]) -> None:
         np.sqrt(np.maximum(curve[f"{kind}_variance"], 0)) for kind in ("epistemic", "aleatoric")
     )
     axes.fill_between(x, mean - aleatoric, mean + aleatoric, color=SHADES[0], label="± aleatoric", zorder=0)
+    axes.plot(x, curve["truth"], color=INK, linewidth=0.8, linestyle=":", label="truth")
+    data = x[np.asarray(curve["has_data"], bool)]
+    bottom = axes.get_xaxis_transform()
+    axes.plot(data, np.zeros(len(data)), "|", color=INK, markersize=5, transform=bottom, label="data")
     axes.plot(x, mean, color=ALEATORIC, linewidth=1.6, label="mean")
     axes.plot(x, mean + epistemic, color=EPISTEMIC, linewidth=1, linestyle="--", label="± epistemic")
     axes.plot(x, mean - epistemic, color=EPISTEMIC, linewidth=1, linestyle="--")

@@ -16,25 +16,32 @@ def test_the_likelihood_is_that_of_a_normal_distribution():
 
 
 def test_the_likelihood_of_pairs_is_that_of_a_bivariate_normal():
-    mean, epistemic, noise = RNG.normal(size=20), RNG.uniform(0.1, 2, 20), RNG.uniform(0.1, 2, 20)
+    means, noise = RNG.normal(size=(5, 2, 20)), RNG.uniform(0.1, 2, (2, 20))
     pair = RNG.normal(size=(2, 20))
     expected = -np.mean(
         [
             stats.multivariate_normal.logpdf(
-                pair[:, i],
-                [mean[i]] * 2,
-                [[epistemic[i] + noise[i], epistemic[i]], [epistemic[i], epistemic[i] + noise[i]]],
+                pair[:, i], means[:, :, i].mean(axis=0), np.cov(means[:, :, i].T) + np.diag(noise[:, i])
             )
             for i in range(20)
         ]
     )
-    assert pair_nll(pair, mean, epistemic, noise) == pytest.approx(expected)
+    assert pair_nll(pair, means, noise) == pytest.approx(expected)
 
 
-def test_without_epistemic_variance_a_pair_is_two_observations():
-    pair, mean, noise = RNG.normal(size=(2, 9)), RNG.normal(size=9), RNG.uniform(0.5, 1, 9)
-    apart = sum(normal_nll(y, mean, noise) for y in pair)
-    assert pair_nll(pair, mean, np.zeros(9), noise) == pytest.approx(apart)
+def test_draws_that_agree_make_a_pair_two_observations():
+    pair, mean, noise = RNG.normal(size=(2, 9)), RNG.normal(size=(2, 9)), RNG.uniform(0.5, 1, (2, 9))
+    apart = 2 * normal_nll(pair, mean, noise)
+    assert pair_nll(pair, np.stack([mean, mean]), noise) == pytest.approx(apart)
+
+
+def test_draws_that_are_functions_predict_pairs_better_than_draws_that_are_noise():
+    """Both have the same marginal scores: only in the first is a draw wrong at both points alike."""
+    error = RNG.normal(size=(8, 1, 400))
+    together, apart = np.repeat(error, 2, axis=1), np.concatenate([error, error[::-1]], axis=1)
+    pair = RNG.normal(size=400) + 0.1 * RNG.normal(size=(2, 400))
+    noise = np.full((2, 400), 0.01)
+    assert pair_nll(pair, together, noise) < pair_nll(pair, apart, noise) - 0.5
 
 
 def test_crps_of_one_sample_is_its_distance_and_of_many_normal_ones_the_closed_form():
