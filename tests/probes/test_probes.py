@@ -59,7 +59,7 @@ OTHER_POSTERIORS = [
     if name != "anchored"
 ]
 SURE_OF_WHAT_WAS_NEVER_TRIED = {"uadqn mc-dropout", "uadqn bayes-by-backprop"}
-"""Their priors pull the weights of outputs without data to zero, and with them what draws differ in."""
+"""With their default settings; dropout's weight decay, for one, pulls outputs without data to zero."""
 
 
 @pytest.fixture(scope="module", params=[*AGENTS, *OTHER_POSTERIORS])
