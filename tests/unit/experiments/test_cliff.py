@@ -9,7 +9,7 @@ from surefoot import cli
 from surefoot.agents.presets import resolve_settings
 from surefoot.claims import Verdict
 from surefoot.envs import windy_cliff_exact
-from surefoot.experiments import cliff
+from surefoot.experiments import cliff, cliff_claims
 
 STEPS = np.arange(100, 10_001, 100)
 SEEDS = 30
@@ -49,7 +49,7 @@ PAPER = {
 
 
 def verdicts(**changes):
-    return {each.name: each.verdict for each in cliff.claims(synthetic_table(**{**PAPER, **changes}))}
+    return {each.name: each.verdict for each in cliff_claims.claims(synthetic_table(**{**PAPER, **changes}))}
 
 
 def test_every_claim_holds_for_the_results_that_the_paper_describes():
@@ -99,7 +99,7 @@ def test_a_path_is_settled_from_the_first_log_entry_after_which_it_never_changes
     path[3, 0] = "safe"
     path[3, 1] = np.where(STEPS == 5_000, "risky", "safe")
     path[3, 2] = "risky"
-    settled = cliff.Results(table).settled_step(cliff.VARIANT_2, ["safe"])
+    settled = cliff_claims.Results(table).settled_step(cliff.VARIANT_2, ["safe"])
     assert settled[:3].tolist() == [100, 5_100, 10_000]
 
 
@@ -109,14 +109,19 @@ def test_a_seed_is_on_a_path_if_nine_of_ten_looks_at_the_last_steps_find_it_ther
     path[3, 0, -2:] = "none"
     path[3, 1, -3:] = "none"
     path[3, 2, :-20] = "none"
-    assert cliff.Results(table).stays_on(cliff.VARIANT_2, "safe")[:4].tolist() == [True, False, True, True]
+    assert cliff_claims.Results(table).stays_on(cliff.VARIANT_2, "safe")[:4].tolist() == [
+        True,
+        False,
+        True,
+        True,
+    ]
 
 
 def test_a_seed_that_falls_over_and_over_counts_as_stuck():
     table = dict(synthetic_table(**PAPER))
     falls = table["step_falls"].reshape(len(cliff.LABELS), SEEDS, -1)
     falls[3, :6] += 1_000
-    found = {each.name: each.measured for each in cliff.claims(table)}
+    found = {each.name: each.measured for each in cliff_claims.claims(table)}
     assert found["seeds with more than 3 times the median falls, variant 2"] == 6 / SEEDS
 
 
@@ -172,7 +177,7 @@ def projected_return(levels, quantiles=50):
 
 def test_the_papers_levels_bias_bootstrapped_returns_and_midpoints_do_not():
     """Why risk aversion is weak with the paper's levels: 5.10 - 2.44 / 2 = 3.88 is hardly less than 4."""
-    exact = windy_cliff_exact.exact_returns(cliff.RISKY_POLICY)
+    exact = windy_cliff_exact.exact_returns(cliff_claims.RISKY_POLICY)
     mean, sd = projected_return(np.arange(1, 51) / 51)
     assert (mean, sd) == pytest.approx((5.10, 2.44), abs=0.01)
     mean, sd = projected_return((np.arange(50) + 0.5) / 50)
