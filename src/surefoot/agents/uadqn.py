@@ -1,6 +1,9 @@
 """UA-DQN, the paper's agent: a QR-DQN for values, auxiliary networks for both uncertainties (Algorithm 1)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -17,7 +20,7 @@ from surefoot.losses import LEVELS, quantile_loss
 from surefoot.posteriors import POSTERIORS
 from surefoot.risk import greedy, parse_risk
 from surefoot.settings import bounded, checked, component
-from surefoot.types import Agent, Beliefs, RandomKey, Scalar, Transition
+from surefoot.types import Agent, Beliefs, Draws, Posterior, RandomKey, RandomKeys, Scalar, Transition
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,13 +123,39 @@ def draw_counts(config: Any) -> tuple[int, int]:
     return 0 if config.aleatoric == "biased" else config.auxiliary_networks, config.auxiliary_networks
 
 
+def side_by_side(posteriors: Sequence[Posterior]) -> Posterior:
+    """Draws of several posteriors as if of one.
+
+    Networks with shared and with own targets learn different things, so they may not share parameters, as
+    the draws of a single posterior often do.
+    """
+    if len(posteriors) == 1:
+        return posteriors[0]
+    ends = list(accumulate(each.draws for each in posteriors))
+
+    def init(key: RandomKey) -> Draws:
+        drawn = [each.init(k) for each, k in zip(posteriors, jax.random.split(key, len(ends)), strict=True)]
+        return Draws(tuple(each.params for each in drawn), tuple(each.prior for each in drawn))
+
+    def penalty(params: PyTree, prior: PyTree, data_count: Any, keys: RandomKeys) -> Float[Array, "K"]:
+        parts = zip(posteriors, params, prior, jnp.split(keys, ends[:-1]), strict=True)
+        return jnp.concatenate([each.penalty(p, q, data_count, k) for each, p, q, k in parts])
+
+    def predict(params: PyTree, inputs: Array, keys: RandomKeys) -> Float[Array, "K B ..."]:
+        parts = zip(posteriors, params, jnp.split(keys, ends[:-1]), strict=True)
+        return jnp.concatenate([each.predict(p, inputs, k) for each, p, k in parts])
+
+    return Posterior(ends[-1], init, penalty, predict)
+
+
 def make(config: Any, architecture: Architecture, actions: int, optimiser: Any = None) -> Agent:
     """UA-DQN for this many actions; `config` has the settings of its posterior and explorer, too."""
     shape = (actions, config.quantiles)
     network = architecture.network(shape, gain=config.gain)
     shared, own = draw_counts(config)
     draws = shared + own
-    posterior = POSTERIORS.resolve(config.posterior).make(config, architecture.factory(shape), draws)
+    make_posterior = partial(POSTERIORS.resolve(config.posterior).make, config, architecture.factory(shape))
+    posterior = side_by_side([make_posterior(count) for count in (shared, own) if count])
     risk, explorer = parse_risk(config.risk), EXPLORERS.resolve(config.explorer)
     levels = LEVELS[config.levels](config.quantiles)
 

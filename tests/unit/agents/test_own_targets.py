@@ -4,6 +4,7 @@ State 0 leads to state 1 without a reward; of state 1 there are no data, and its
 the beginning: pure ignorance. Quantile regression at state 0 finds the quantiles of it, sorted.
 """
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,11 +13,18 @@ import pytest
 from surefoot import estimators
 from surefoot.agents import AGENTS
 from surefoot.architectures import mlp_architecture
+from surefoot.posteriors import POSTERIORS
 from surefoot.types import Transition
 
 KEY = jax.random.key(1)
 STATES = jnp.eye(2)
 QUANTILES, NETWORKS = 20, 3
+
+
+def newest(params):
+    """The auxiliary networks with own targets, where there are such, otherwise all."""
+    last = params.auxiliary[-1]
+    return last if isinstance(last, tuple) else params.auxiliary
 
 
 def learned(**settings):
@@ -49,10 +57,10 @@ def learned(**settings):
 
     learner = agent.renew_target(agent.init(KEY))
     learner = jax.jit(lambda learner: jax.lax.fori_loop(0, 2_000, step, learner))(learner)
-    outputs = np.array([jax.vmap(network)(STATES)[:, 0] for network in learner.params.auxiliary], float)
+    outputs = np.array([jax.vmap(network)(STATES)[:, 0] for network in newest(learner.params)], float)
     beliefs = [agent.beliefs(learner.params, state, KEY) for state in STATES]
     before = np.array(
-        [jax.vmap(network)(STATES[1:])[0, 0] for network in learner.target.auxiliary]
+        [jax.vmap(network)(STATES[1:])[0, 0] for network in newest(learner.target)]
         if settings.get("targets", "shared") != "shared"
         else [jax.vmap(learner.target)(STATES[1:])[0, 0]],
         float,
@@ -98,7 +106,7 @@ def test_the_aleatoric_part_is_read_off_networks_with_shared_targets():
     _, beliefs, ahead = learned(targets="own")
     _, alone, _ = learned(targets="own", aleatoric="biased")
     _, shared, _ = learned()
-    exact = ahead[-NETWORKS:].mean(axis=-1).var(ddof=1)
+    exact = ahead.mean(axis=-1).var(ddof=1)
     assert float(beliefs[0].epistemic_variance[0]) == pytest.approx(exact, rel=0.2)
     # The value network is the same in all three, and so is what networks with shared targets learn of it.
     assert float(beliefs[0].aleatoric_variance[0]) == pytest.approx(
@@ -107,6 +115,24 @@ def test_the_aleatoric_part_is_read_off_networks_with_shared_targets():
     assert float(alone[0].aleatoric_variance[0]) == pytest.approx(
         float(shared[0].quantiles[0].var(ddof=1)), rel=0.1
     )
+
+
+@pytest.mark.parametrize("posterior", POSTERIORS)
+def test_own_targets_leave_networks_with_shared_targets_alone(posterior):
+    """Also where all draws of a posterior are of one network: other own targets, the same shared networks."""
+    kind = AGENTS["uadqn"]
+    config = kind.settings(quantiles=2, targets="own", posterior=posterior)
+    agent = kind.make(config, mlp_architecture(2, (3,)), 1, None)
+    batch = Transition(STATES[:1], jnp.zeros(1, jnp.int32), jnp.zeros(1), jnp.zeros(1, bool), STATES[1:])
+    learner = agent.init(KEY)
+    shared, own = learner.target.auxiliary
+    raised = jax.tree.map(lambda leaf: leaf + 5 if eqx.is_inexact_array(leaf) else leaf, own)
+    other = learner._replace(target=learner.target._replace(auxiliary=(shared, raised)))
+    update = eqx.filter_jit(agent.update)
+    updated = [update(each, batch, 100.0, KEY).params.auxiliary for each in (learner, other)]
+    shared, own = zip(*updated, strict=True)
+    assert eqx.tree_equal(*shared)
+    assert not eqx.tree_equal(*own)
 
 
 def test_a_greedy_network_chooses_its_own_next_action():
