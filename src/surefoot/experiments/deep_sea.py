@@ -34,8 +34,10 @@ MAX_REGRET = 0.9
 """A size is solved when a smaller part than this of all episodes has strayed."""
 LOG_EPISODES = 10
 """Episodes between entries of the log, which is how finely the solving episode is known."""
-ROUNDS = 4
-"""Runs are made in rounds, each of which doubles their length; what is solved is not continued."""
+FIRST_ROUND = 1 / 4
+"""The part of its steps that each run makes in a first round; what is solved then is not continued."""
+SMALLEST_DEEP = 20
+"""The smallest size on which claims are judged: smaller ones can be solved by chance."""
 
 NETWORK = "mlp:50,50"
 LEARNING_SETTINGS: dict[str, Any] = {
@@ -87,7 +89,7 @@ CANDIDATES = {
     ),
     "paper": _deep(
         AGENTS,
-        "UA-DQN as in the paper",
+        "UA-DQN, the paper's posterior and explorer",
         **WITHOUT_OWN_TARGETS,
         posterior="anchored",
         explorer="thompson",
@@ -128,13 +130,14 @@ class Config(ExperimentConfig):
 
     seeds: int = bounded(2, at_least=1)
     """Independent runs of each candidate on each size."""
-    steps: int = bounded(10_000, at_least=100)
-    """Environment steps of a run at most; an episode has as many as the size."""
+    steps: int = bounded(12_000, at_least=100)
+    """Steps of a run at most, on the largest size, where an episode has as many as the size; on smaller
+    ones, those of as many episodes."""
     sizes: tuple[int, ...] = checked((5, 10, 20), require_sizes)
     """Rows and columns of the grids."""
     candidates: str = names_from(",".join(CANDIDATES), CANDIDATES)
     """Ways of exploring, with commas between."""
-    mapping_seed: int = bounded(42, at_least=0)
+    mapping_seed: int = bounded(42, at_least=0, at_most=2**32 - 1)
     """Seed of the random meanings of actions."""
 
 
@@ -172,8 +175,9 @@ def solved_at(episodes: NDArray[Any], regret: NDArray[Any]) -> float:
 
 
 def rounds(config: Config) -> Iterator[int]:
-    """Steps of a run after each round."""
-    return (config.steps >> (ROUNDS - 1 - number) for number in range(ROUNDS))
+    """Episodes of a run after each round."""
+    episodes = max(config.steps // max(config.sizes), 1)
+    return (max(int(part * episodes), 1) for part in (FIRST_ROUND, 1))
 
 
 def run(config: Config, sweep: Sweep) -> Outcome:
@@ -181,12 +185,12 @@ def run(config: Config, sweep: Sweep) -> Outcome:
     names = chosen_names("candidates", config.candidates, CANDIDATES)
     unsolved = list(product(range(config.seeds), config.sizes, names))
     found: dict[tuple[str, int, int], tuple[float, int]] = {}
-    for steps in rounds(config):
-        plan = {key: planned_run(config, key[2], key[1], key[0], steps) for key in unsolved}
+    for episodes in rounds(config):
+        plan = {key: planned_run(config, key[2], key[1], key[0], episodes * key[1]) for key in unsolved}
         paths = sweep(list(plan.values()))
         for (seed, size, name), run in plan.items():
-            episode = solved_at(*regret_curve(paths[run.name], size, steps))
-            found[name, size, seed] = (episode, steps // size)
+            episode = solved_at(*regret_curve(paths[run.name], size, run.steps))
+            found[name, size, seed] = (episode, episodes)
         unsolved = [key for key in unsolved if np.isnan(found[key[2], key[1], key[0]][0])]
         if not unsolved:
             break
@@ -200,17 +204,21 @@ def run(config: Config, sweep: Sweep) -> Outcome:
         "solved_episode": np.array([found[key][0] for key in keys]),
         "episodes": np.array([found[key][1] for key in keys]),
     }
-    return Outcome(claims(table), {"data": table}, figure.draw(table))
+    episodes = config.steps // max(config.sizes)
+    return Outcome(claims(table, episodes), {"data": table}, figure.draw(table))
 
 
-def claims(table: Table) -> list[Claim]:
-    """Who solves the largest size, by the fraction of seeds."""
+def claims(table: Table, episodes: int) -> list[Claim]:
+    """Who solves the largest size within so many episodes, by the fraction of seeds."""
     largest = int(table["size"].max())
     deep = (
         "Osband et al. (2019): dithering needs a number of episodes that is exponential in the size; "
         "an agent that explores deeply needs a polynomial one"
     )
-    paper = "the paper proposes Thompson sampling from the one-step epistemic uncertainty for exploration"
+    paper = (
+        "one-step epistemic uncertainty is nonetheless useful for exploration as it allows for the "
+        "identification of less-visited state-action pairs"
+    )
 
     def solving(name: str) -> NDArray[Any]:
         rows = (table["candidate"] == name) & (table["size"] == largest)
@@ -221,9 +229,9 @@ def claims(table: Table) -> list[Claim]:
         *((name, deep, below(0.5)) for name in GREEDY),
         ("paper", paper, above(0.5)),
     ]
-    return [
+    made = [
         claim(
-            f"seeds that solve size {largest}: {CANDIDATES[name].label}",
+            f"seeds that solve size {largest} within {episodes:,} episodes: {CANDIDATES[name].label}",
             paper=sentence,
             **fraction_estimate(solving(name))._asdict(),
             criterion=criterion,
@@ -231,6 +239,7 @@ def claims(table: Table) -> list[Claim]:
         for name, sentence, criterion in measurements
         if len(solving(name))
     ]
+    return made if largest >= SMALLEST_DEEP else [each.undecided() for each in made]
 
 
 EXPERIMENT = SweptExperiment(

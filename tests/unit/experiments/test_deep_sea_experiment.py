@@ -16,8 +16,9 @@ def test_solved_is_the_first_episode_with_a_mean_regret_below_nine_tenths():
     assert np.isnan(deep_sea.solved_at(episodes, np.full(4, 0.9)))
 
 
-def test_every_round_doubles_the_steps():
-    assert list(deep_sea.rounds(Config(steps=8_000))) == [1_000, 2_000, 4_000, 8_000]
+def test_a_first_round_of_a_quarter_of_the_episodes_comes_before_the_rest():
+    assert list(deep_sea.rounds(Config(steps=8_000, sizes=(5, 20)))) == [100, 400]
+    assert list(deep_sea.rounds(Config(steps=100, sizes=(100,)))) == [1, 1]
 
 
 @pytest.mark.parametrize("name", CANDIDATES)
@@ -35,25 +36,31 @@ def test_every_explorer_and_posterior_is_among_the_candidates():
     assert {each["posterior"] for each in used} == set(POSTERIORS)
 
 
-def table_of(solved):
+def table_of(solved, size=20):
     """Ten seeds of each candidate on one size, of which this many solve it."""
     rows = [(name, seed < count) for name, count in solved.items() for seed in range(10)]
     return {
         "candidate": np.array([name for name, _ in rows]),
-        "size": np.full(len(rows), 20),
+        "size": np.full(len(rows), size),
         "solved_episode": np.array([100.0 if is_solved else np.nan for _, is_solved in rows]),
     }
 
 
 def test_claims_follow_from_who_solves_the_largest_size():
-    found = deep_sea.claims(table_of({"thompson-draw": 10, "dqn": 0, "qrdqn": 10, "paper": 0}))
+    found = deep_sea.claims(table_of({"thompson-draw": 10, "dqn": 0, "qrdqn": 10, "paper": 0}), 3_000)
     assert [each.verdict for each in found] == [
         Verdict.HOLDS,
         Verdict.HOLDS,
         Verdict.FAILS,
         Verdict.FAILS,
     ]
-    assert len(deep_sea.claims(table_of({"thompson-draw": 10}))) == 1
+    assert "size 20 within 3,000 episodes" in found[0].name
+    assert len(deep_sea.claims(table_of({"thompson-draw": 10}), 3_000)) == 1
+
+
+def test_a_size_that_chance_solves_decides_nothing():
+    (found,) = deep_sea.claims(table_of({"thompson-draw": 10}, size=10), 3_000)
+    assert found.verdict == Verdict.UNDECIDED
 
 
 def test_a_short_experiment_gives_a_table_and_a_figure_and_continues_only_what_is_unsolved(sweep):
