@@ -113,7 +113,7 @@ class Beliefs(NamedTuple):
     quantiles: Float[Array, "*batch A N"] | None = None
     """Quantiles of the value network's return distribution."""
     members: Float[Array, "*batch K A"] | None = None
-    """Mean return according to each member of an ensemble that acts by one of them."""
+    """Mean return according to each draw from the posterior: each head, or each auxiliary network."""
 
     @property
     def epistemic(self) -> Float[Array, "*batch A"] | None:

@@ -1,7 +1,9 @@
 """MC dropout (Gal and Ghahramani, 2016): one network; each draw is a random mask on its hidden units.
 
 With weight decay, training with dropout fits a variational approximation of the posterior of a deep Gaussian
-process. A draw is one function: the same mask for all inputs of a call.
+process. A draw is one function: the same mask for all inputs of a call. Departure: units that are kept are
+scaled up by 1 / (1 - p), so that the same network serves without masks; its weights are those of the article
+times 1 - p, and are decayed as they stand.
 """
 
 from dataclasses import dataclass

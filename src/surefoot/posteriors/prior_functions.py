@@ -1,7 +1,8 @@
 """Randomised prior functions (Osband et al., 2018): each draw adds a fixed random network to a trained one.
 
 Where there are data, the trained network learns to cancel the fixed one; elsewhere, draws differ as their
-prior functions do.
+prior functions do. Departure: targets are not perturbed and all draws see all data, so that draws agree
+wherever there are data, however noisy.
 """
 
 from dataclasses import dataclass

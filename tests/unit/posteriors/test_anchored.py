@@ -133,3 +133,8 @@ def test_map_samples_of_a_linear_model_solve_its_anchored_least_squares():
     data, pull = float((x**2).sum()) / noise**2, 1 / prior**2
     truth = (float(x[:, 0] @ y) / noise**2 + start * pull) / (data + pull)
     np.testing.assert_allclose(found, truth, rtol=1e-3)
+    # Their mean is the posterior's; they spread less than it does, by the part that the prior contributes.
+    variance, contribution = 1 / (data + pull), pull / (data + pull)
+    mean = float(x[:, 0] @ y) / noise**2 * variance
+    assert found.mean() == pytest.approx(mean + contribution * start.mean(), rel=1e-3)
+    assert found.var() == pytest.approx(variance * contribution * start.var() / prior**2, rel=1e-2)
