@@ -17,7 +17,7 @@ def test_calibrated_changes_only_its_own_settings_of_the_preset_that_suits(agent
     suits = resolve_settings(agent, preset_for(space), {})
     changed = dict(PRESETS["calibrated"].by_agent.get(agent, {}))
     if space is VECTORS and hasattr(suits, "quantiles"):
-        changed["quantiles"] = 20
+        changed |= {"quantiles": 20, "target_period": 150}
     assert resolve_settings(agent, "calibrated", {}, space) == replace(suits, **changed)
 
 
