@@ -41,8 +41,12 @@ PRESETS = {
             "final_epsilon": 0.05,
             "final_epsilon_step": 10_000,
         },
-        # Without quantiles, learning is steadier at a lower rate and with older targets.
-        {"dqn": {"learning_rate": 5e-4, "target_period": 250}},
+        {
+            # Without quantiles, learning is steadier at a lower rate and with older targets.
+            "dqn": {"learning_rate": 5e-4, "target_period": 250},
+            # Right uncertainties cost nothing in returns (docs/paper_map.md).
+            "uadqn": CALIBRATED_CONTROL | uadqn.CALIBRATED_SETTINGS,
+        },
     ),
     # Grids and images: the paper's settings on MinAtar, which are the agents' own defaults.
     "minatar": Preset({}, {}),

@@ -21,6 +21,10 @@ def test_calibrated_changes_only_its_own_settings_of_the_preset_that_suits(agent
     assert resolve_settings(agent, "calibrated", {}, space) == replace(suits, **changed)
 
 
+def test_on_vectors_uadqn_is_calibrated_by_default():
+    assert resolve_settings("uadqn", "control", {}) == resolve_settings("uadqn", "calibrated", {}, VECTORS)
+
+
 def test_observations_decide_the_preset():
     assert preset_for(Box(-1, 1, (4,))) == "control"
     assert preset_for(Discrete(16)) == "control"
