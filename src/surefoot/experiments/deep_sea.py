@@ -4,7 +4,7 @@ A size is solved, as in bsuite, at the first episode by which fewer than nine in
 have strayed from the path to the treasure (mean regret below 0.9).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -34,8 +34,8 @@ MAX_REGRET = 0.9
 """A size is solved when a smaller part than this of all episodes has strayed."""
 LOG_EPISODES = 10
 """Episodes between entries of the log, which is how finely the solving episode is known."""
-FIRST_ROUND = 1 / 4
-"""The part of its steps that each run makes in a first round; what is solved then is not continued."""
+FIRST_ROUND = 1_000
+"""Episodes that each run makes in a first round, if there are twice as many; what is solved then ends."""
 SMALLEST_DEEP = 20
 """The smallest size on which claims are judged: smaller ones can be solved by chance."""
 
@@ -134,7 +134,7 @@ class Config(ExperimentConfig):
     """Steps of a run at most, on the largest size, where an episode has as many as the size; on smaller
     ones, those of as many episodes."""
     sizes: tuple[int, ...] = checked((5, 10, 20), require_sizes)
-    """Rows and columns of the grids."""
+    """Rows and columns of the grids; a candidate that solves one with no seed is not tried on larger ones."""
     candidates: str = names_from(",".join(CANDIDATES), CANDIDATES)
     """Ways of exploring, with commas between."""
     mapping_seed: int = bounded(42, at_least=0, at_most=2**32 - 1)
@@ -174,27 +174,40 @@ def solved_at(episodes: NDArray[Any], regret: NDArray[Any]) -> float:
     return float(below_limit[0]) if len(below_limit) else float("nan")
 
 
-def rounds(config: Config) -> Iterator[int]:
+def rounds(config: Config) -> list[int]:
     """Episodes of a run after each round."""
     episodes = max(config.steps // max(config.sizes), 1)
-    return (max(int(part * episodes), 1) for part in (FIRST_ROUND, 1))
+    return [FIRST_ROUND, episodes] if episodes >= 2 * FIRST_ROUND else [episodes]
+
+
+def solved_episodes(
+    config: Config, sweep: Sweep, size: int, names: Sequence[str]
+) -> dict[tuple[str, int], tuple[float, int]]:
+    """For each candidate and seed, the episode at which the size was solved, and those of the run."""
+    unsolved = list(product(range(config.seeds), names))
+    found: dict[tuple[str, int], tuple[float, int]] = {}
+    for episodes in rounds(config):
+        plan = {
+            (seed, name): planned_run(config, name, size, seed, episodes * size) for seed, name in unsolved
+        }
+        paths = sweep(list(plan.values())) if plan else {}
+        for (seed, name), run in plan.items():
+            found[name, seed] = (solved_at(*regret_curve(paths[run.name], size, run.steps)), episodes)
+        unsolved = [(seed, name) for seed, name in unsolved if np.isnan(found[name, seed][0])]
+    return found
 
 
 def run(config: Config, sweep: Sweep) -> Outcome:
-    """Train every candidate on every size until it is solved or out of steps."""
+    """Train every candidate on every size until it is solved or out of steps, the smaller sizes first."""
     names = chosen_names("candidates", config.candidates, CANDIDATES)
-    unsolved = list(product(range(config.seeds), config.sizes, names))
     found: dict[tuple[str, int, int], tuple[float, int]] = {}
-    for episodes in rounds(config):
-        plan = {key: planned_run(config, key[2], key[1], key[0], episodes * key[1]) for key in unsolved}
-        paths = sweep(list(plan.values()))
-        for (seed, size, name), run in plan.items():
-            episode = solved_at(*regret_curve(paths[run.name], size, run.steps))
-            found[name, size, seed] = (episode, episodes)
-        unsolved = [key for key in unsolved if np.isnan(found[key[2], key[1], key[0]][0])]
-        if not unsolved:
-            break
-    keys = list(product(names, config.sizes, range(config.seeds)))
+    for size in sorted(config.sizes):
+        of_size = solved_episodes(config, sweep, size, names)
+        found |= {(name, size, seed): value for (name, seed), value in of_size.items()}
+        names = [
+            name for name in names if not all(np.isnan(of_size[name, k][0]) for k in range(config.seeds))
+        ]
+    keys = sorted(found, key=lambda key: (list(CANDIDATES).index(key[0]), *key[1:]))
     table = {
         "group": np.array([CANDIDATES[name].group for name, _, _ in keys]),
         "candidate": np.array([name for name, _, _ in keys]),

@@ -21,7 +21,10 @@ JITTER = 0.05
 
 @styled
 def draw(table: Mapping[str, NDArray[Any]]) -> Figure:
-    """The median episode at which seeds solved each size; above the line, sizes that half of them did not."""
+    """The median episode at which seeds solved each size; above the line, sizes that half of them did not.
+
+    Sizes that a candidate was not tried on have no mark.
+    """
     groups = list(dict.fromkeys(table["group"].tolist()))
     figure = Figure(figsize=(max(4.8 * len(groups), 6.5), 5.6))
     panels: list[Axes] = list(figure.subplots(1, len(groups), squeeze=False, sharey=True).flat)
@@ -51,7 +54,7 @@ def _draw_group(
         medians = np.array(
             [
                 # A run that did not solve it counts as longer than any that did.
-                np.median(np.nan_to_num(table["solved_episode"][rows], nan=np.inf))
+                np.median(np.nan_to_num(table["solved_episode"][rows], nan=np.inf)) if rows.any() else np.nan
                 for rows in ((table["label"] == label) & (table["size"] == size) for size in sizes)
             ]
         )
@@ -61,8 +64,8 @@ def _draw_group(
             places[solved], medians[solved], marker, color=color, linestyle="-", linewidth=0.9, label=label
         )
         axes.plot(
-            places[~solved],
-            np.full(int((~solved).sum()), unsolved_height),
+            places[np.isinf(medians)],
+            np.full(int(np.isinf(medians).sum()), unsolved_height),
             marker,
             color=color,
             markerfacecolor="none",

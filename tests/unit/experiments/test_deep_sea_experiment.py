@@ -16,9 +16,31 @@ def test_solved_is_the_first_episode_with_a_mean_regret_below_nine_tenths():
     assert np.isnan(deep_sea.solved_at(episodes, np.full(4, 0.9)))
 
 
-def test_a_first_round_of_a_quarter_of_the_episodes_comes_before_the_rest():
-    assert list(deep_sea.rounds(Config(steps=8_000, sizes=(5, 20)))) == [100, 400]
-    assert list(deep_sea.rounds(Config(steps=100, sizes=(100,)))) == [1, 1]
+def test_long_runs_have_a_first_round_and_sizes_have_equally_many_episodes():
+    assert deep_sea.rounds(Config(steps=8_000, sizes=(5, 20))) == [400]
+    assert deep_sea.rounds(Config(steps=60_000, sizes=(20,))) == [1_000, 3_000]
+    assert deep_sea.rounds(Config(steps=100, sizes=(100,))) == [1]
+
+
+def test_who_solves_a_size_with_no_seed_is_not_tried_on_larger_ones(monkeypatch):
+    tried = []
+
+    def solved_episodes(_config, _sweep, size, names):
+        tried.append((size, list(names)))
+        solved = {"dqn": 5, "thompson-draw": 20}
+        return {
+            (name, seed): (7.0 if size <= solved[name] and seed else np.nan, 10)
+            for name in names
+            for seed in (0, 1)
+        }
+
+    monkeypatch.setattr(deep_sea, "solved_episodes", solved_episodes)
+    config = Config(seeds=2, sizes=(20, 5, 10), candidates="dqn,thompson-draw")
+    outcome = deep_sea.run(config, lambda _plan: {})
+    assert tried == [(5, ["dqn", "thompson-draw"]), (10, ["dqn", "thompson-draw"]), (20, ["thompson-draw"])]
+    table = outcome.tables["data"]
+    assert table["size"][table["candidate"] == "dqn"].tolist() == [5, 5, 10, 10]
+    assert [each.name.split(": ")[1] for each in outcome.claims] == ["Thompson, one draw an episode"]
 
 
 @pytest.mark.parametrize("name", CANDIDATES)
