@@ -113,6 +113,8 @@ CANDIDATES = {
     "mc-dropout": _deep(POSTERIORS, "MC dropout", posterior="mc-dropout"),
     "bayes-by-backprop": _deep(POSTERIORS, "Bayes by Backprop", posterior="bayes-by-backprop"),
 }
+ALSO_SHOWN = {POSTERIORS: ("thompson-draw", "prior functions, own targets and actions")}
+"""The candidate that the others of a panel differ from in one respect."""
 DEEPEST, GREEDY = "thompson-draw", ("dqn", "qrdqn")
 
 
@@ -218,7 +220,7 @@ def run(config: Config, sweep: Sweep) -> Outcome:
         "episodes": np.array([found[key][1] for key in keys]),
     }
     episodes = config.steps // max(config.sizes)
-    return Outcome(claims(table, episodes), {"data": table}, figure.draw(table))
+    return Outcome(claims(table, episodes), {"data": table}, figure.draw(table, ALSO_SHOWN))
 
 
 def claims(table: Table, episodes: int) -> list[Claim]:

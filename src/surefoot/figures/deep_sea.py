@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from surefoot.figures.style import ALEATORIC, BIASED, EPISTEMIC, INK, TOTAL, styled
 
-COLORS = (ALEATORIC, EPISTEMIC, TOTAL, BIASED, "#8c6d31", "#5c5c8a", INK)
-MARKERS = ("o", "s", "D", "v", "P", "X", "*")
+COLORS = (ALEATORIC, EPISTEMIC, TOTAL, BIASED, "#8c6d31", "#5c5c8a", INK, "#7f7f7f")
+MARKERS = ("o", "s", "D", "v", "P", "X", "*", "^")
 UNSOLVED = 2.0
 """How far above the longest run, as a factor, the marks of unsolved sizes stand."""
 JITTER = 0.05
@@ -20,10 +20,11 @@ JITTER = 0.05
 
 
 @styled
-def draw(table: Mapping[str, NDArray[Any]]) -> Figure:
+def draw(table: Mapping[str, NDArray[Any]], also: Mapping[str, tuple[str, str]] | None = None) -> Figure:
     """The median episode at which seeds solved each size; above the line, sizes that half of them did not.
 
-    Sizes that a candidate was not tried on have no mark.
+    Sizes that a candidate was not tried on have no mark. `also` names, for a panel, a candidate of another
+    one that it shows too, and its label there.
     """
     groups = list(dict.fromkeys(table["group"].tolist()))
     figure = Figure(figsize=(max(4.8 * len(groups), 6.5), 5.6))
@@ -31,8 +32,7 @@ def draw(table: Mapping[str, NDArray[Any]]) -> Figure:
     sizes = np.unique(table["size"])
     unsolved_height = UNSOLVED * float(np.nanmax(np.append(table["solved_episode"], table["episodes"].max())))
     for axes, group in zip(panels, groups, strict=True):
-        rows = table["group"] == group
-        _draw_group(axes, {name: values[rows] for name, values in table.items()}, sizes, unsolved_height)
+        _draw_group(axes, _of_group(table, group, (also or {}).get(group)), sizes, unsolved_height)
         axes.axhline(unsolved_height / np.sqrt(UNSOLVED), color=INK, linewidth=0.7, linestyle=":")
         axes.text(0.01, unsolved_height, "unsolved", transform=axes.get_yaxis_transform(), va="center")
         axes.set_title(group)
@@ -44,6 +44,19 @@ def draw(table: Mapping[str, NDArray[Any]]) -> Figure:
     over = "one seed" if seeds == 1 else f"median of {seeds} seeds"
     figure.suptitle(f"Deep sea: episodes until a size is solved, {over}", x=0.01, ha="left")
     return figure
+
+
+def _of_group(
+    table: Mapping[str, NDArray[Any]], group: str, also: tuple[str, str] | None
+) -> dict[str, NDArray[Any]]:
+    """The rows of a panel's own candidates, before them those of another panel's."""
+    own = {name: values[table["group"] == group] for name, values in table.items()}
+    if also is None:
+        return own
+    candidate, label = also
+    borrowed = {name: values[table["candidate"] == candidate] for name, values in table.items()}
+    borrowed["label"] = np.full(len(borrowed["label"]), label)
+    return {name: np.concatenate([borrowed[name], own[name]]) for name in own}
 
 
 def _draw_group(
@@ -69,5 +82,4 @@ def _draw_group(
             marker,
             color=color,
             markerfacecolor="none",
-            label=None if solved.any() else label,
         )

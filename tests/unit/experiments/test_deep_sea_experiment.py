@@ -100,3 +100,21 @@ def test_a_short_experiment_gives_a_table_and_a_figure_and_continues_only_what_i
 def test_impossible_sizes_are_refused(sizes):
     with pytest.raises(UserError, match="sizes: got"):
         Config(sizes=sizes)
+
+
+def test_the_panel_of_posteriors_shows_what_they_differ_from_and_leaves_out_what_was_not_tried():
+    names = ["thompson-draw", "thompson-draw", "anchored"]
+    table = {
+        "group": np.array([CANDIDATES[name].group for name in names]),
+        "candidate": np.array(names),
+        "label": np.array([CANDIDATES[name].label for name in names]),
+        "size": np.array([5, 10, 5]),
+        "seed": np.zeros(3, int),
+        "solved_episode": np.array([30.0, 60.0, np.nan]),
+        "episodes": np.full(3, 100),
+    }
+    _, posteriors = deep_sea.figure.draw(table, deep_sea.ALSO_SHOWN).axes
+    legend = [text.get_text() for text in posteriors.get_legend().get_texts()]
+    assert legend == ["prior functions, own targets and actions", "anchored"]
+    marks = [len(line.get_xdata()) for line in posteriors.get_lines()[:4]]
+    assert marks == [2, 0, 0, 1]  # Solved and unsolved sizes of each.
