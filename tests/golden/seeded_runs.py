@@ -21,6 +21,14 @@ AGENTS = {
     "uadqn": surefoot.UADQN,
 }
 RUNS = {f"{agent}-{driver}": (agent, driver) for agent in AGENTS for driver in ENVIRONMENTS}
+FORMER_DEFAULTS = {
+    "levels": "paper",
+    "kappa": 1.0,
+    "prior_scale": "weights",
+    "auxiliary_networks": 2,
+    "target_period": 100,
+}
+"""Settings of UA-DQN on vectors when the files were made."""
 WITHOUT_ORIGIN = {"version", "revision", "device"}
 """Keys of config.json that say who made the run."""
 
@@ -28,7 +36,7 @@ WITHOUT_ORIGIN = {"version", "revision", "device"}
 def seeded_run(name: str, directory: Path) -> None:
     """Trains one agent and keeps its configuration, metrics, episodes and a summary of its parameters."""
     agent, driver = RUNS[name]
-    settings = {"risk_aversion": 0.5, "quantiles": 8} if agent == "uadqn" else {}
+    settings = {"risk_aversion": 0.5, "quantiles": 8, **FORMER_DEFAULTS} if agent == "uadqn" else {}
     model = AGENTS[agent](
         ENVIRONMENTS[driver],
         network="mlp:16,16",
