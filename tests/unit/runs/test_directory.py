@@ -48,7 +48,7 @@ def test_the_configuration_is_resolved_and_says_what_produced_the_run(run):
     assert config["preset"] == "control"
     assert (config["seed"], config["steps"]) == (3, 250)
     assert config["settings"]["batch_size"] == 4
-    assert config["settings"]["quantiles"] == 50
+    assert config["settings"]["quantiles"] == 20
     assert {"version", "revision", "device"} <= set(config)
 
 

@@ -38,7 +38,9 @@ def test_every_episode_is_reported_once(model):
 
 def test_a_policy_with_random_beliefs_has_a_key_for_every_step():
     """With constant keys, masks of dropout would be the same at every step, and so would the actions."""
-    model = surefoot.UADQN(Endless(), posterior="mc-dropout", risk="mean-sd:50", **QUICK)
+    model = surefoot.UADQN(
+        Endless(), posterior="mc-dropout", auxiliary_networks=2, risk="mean-sd:50", **QUICK
+    )
     actions = []
     env = Endless(actions)
     model.evaluate(1, env=env, max_episode_steps=60)
