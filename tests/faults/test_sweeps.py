@@ -58,6 +58,7 @@ def assert_all_done_once_with_equal_results(sweep_dir, undisturbed, count):
         assert_same_run(undisturbed(seed), sweep_dir / "runs" / f"seed{seed}")
 
 
+@pytest.mark.slow
 def test_every_run_is_done_once_when_workers_are_killed(tmp_path, amount, reached, undisturbed):
     count, random_times, kills = amount(2, 100), random.Random(0), 0
     max_kills = amount(count, 2 * count)

@@ -53,9 +53,15 @@ FLAGS = [*small_models.FLAGS, "--steps", "80", "--eval-every", "40", "--eval-epi
 @pytest.mark.parametrize(
     ("env", "flags", "setting"),
     [
-        (CLIFF, ["--explorer", "my_package.ucb:KIND", "--confidence", "2"], ("confidence", 2.0)),
+        pytest.param(
+            *(CLIFF, ["--explorer", "my_package.ucb:KIND", "--confidence", "2"], ("confidence", 2.0)),
+            marks=pytest.mark.slow,
+        ),
         ("CartPole-v1", ["--posterior", "my_package.ensemble:KIND"], ("ensemble_gain", 2**0.5)),
-        (CLIFF, ["--risk", "my_package.cvar:KIND:0.25"], ("risk", "my_package.cvar:KIND:0.25")),
+        pytest.param(
+            *(CLIFF, ["--risk", "my_package.cvar:KIND:0.25"], ("risk", "my_package.cvar:KIND:0.25")),
+            marks=pytest.mark.slow,
+        ),
         ("CartPole-v1", ["--agent", "my_package.double_dqn:KIND"], ("final_epsilon_step", 10_000)),
     ],
     ids=["explorer, compiled", "posterior, hosted", "risk, compiled", "agent, hosted"],

@@ -33,7 +33,7 @@ def test_a_constant_feature_is_zero_and_an_extreme_one_is_clipped():
     np.testing.assert_array_equal(scale(moments, jnp.array([5.0, 1e9, -1e9])), [0, 10, -10])
 
 
-@pytest.mark.parametrize("name", quick_with("uadqn"))
+@pytest.mark.parametrize("name", quick_with("qrdqn"))
 def test_an_agent_behind_it_sees_what_it_would_see_of_scaled_observations(name):
     kind = AGENTS[name]
     plain = kind.make(kind.settings(), mlp_architecture(3, (8,)), 2, None)

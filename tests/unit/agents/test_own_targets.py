@@ -117,7 +117,10 @@ def test_the_aleatoric_part_is_read_off_networks_with_shared_targets():
     )
 
 
-@pytest.mark.parametrize("posterior", POSTERIORS)
+@pytest.mark.parametrize(
+    "posterior",
+    [pytest.param(name, marks=() if name == "mc-dropout" else pytest.mark.slow) for name in POSTERIORS],
+)
 def test_own_targets_leave_networks_with_shared_targets_alone(posterior):
     """Also where all draws of a posterior are of one network: other own targets, the same shared networks."""
     kind = AGENTS["uadqn"]

@@ -91,6 +91,7 @@ def test_trained_networks_pass_through_the_points():
     assert far > 10 * near
 
 
+@pytest.mark.slow
 def test_no_network_shares_weights_with_one_of_another_seed_kind_or_width(monkeypatch):
     first_weights = []
     make = widths.anchored.anchored_posterior
@@ -116,6 +117,7 @@ def test_no_network_shares_weights_with_one_of_another_seed_kind_or_width(monkey
     assert len(set(first_weights)) == len(first_weights)
 
 
+@pytest.mark.slow
 def test_two_seeds_give_different_predictions():
     first, second = widths.train(widths.Config(seeds=2, steps=3), 10, 1, 4, lambda _: None)
     assert not np.allclose(first, second)

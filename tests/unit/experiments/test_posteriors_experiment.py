@@ -117,6 +117,7 @@ def test_a_posterior_satisfies_the_papers_two_sentences_or_does_not(far, aleator
 
 
 @pytest.mark.usefixtures("small")
+@pytest.mark.slow
 def test_the_same_command_continues_a_comparison(run, tmp_path):
     given = ["--seeds", "1", "--steps", "10", "--posteriors", "ensemble", "--out", str(tmp_path / "out")]
     assert run("reproduce", "posteriors", *given)[0] == 0

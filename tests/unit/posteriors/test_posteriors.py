@@ -182,7 +182,7 @@ def test_a_draw_is_one_function_of_its_key(name):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=() if name in {"anchored", "mc-dropout", "epinet"} else pytest.mark.slow)
+        pytest.param(name, marks=() if name in {"mc-dropout", "epinet"} else pytest.mark.slow)
         for name in POSTERIORS
     ],
 )
