@@ -1,5 +1,6 @@
 """Loss functions: the paper's quantile loss, the likelihood behind it, the Huber loss, the anchor penalty."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -67,6 +68,10 @@ def _quantile_loss_value(quantiles: Any, targets: Any, levels: Any, kappa: float
     return per_pair.mean(axis=-1).sum(axis=-1)
 
 
+MAX_UNROLLED = 64
+"""Most targets for which sums over them are unrolled: longer programs take long to compile."""
+
+
 @partial(jax.custom_vjp, nondiff_argnums=(3,))
 def _quantile_loss(quantiles: Any, targets: Any, levels: Any, kappa: float) -> Any:
     return _quantile_loss_value(quantiles, targets, levels, kappa)
@@ -81,19 +86,42 @@ def _quantile_loss_backward(kappa: float, residuals: Any, cotangent: Any) -> Any
     quantiles, targets, levels = residuals
     count = targets.shape[-1]
     scale = cotangent[..., None] / count
+    # Gradients to targets are computed only where they are used, which on the hot path they are not.
     if kappa == 0:
-        below = targets[..., None, :] < quantiles[..., :, None]  # [..., N, M]
-        # Counted in whole numbers: XLA computes a sum of floats in several passes, to round less.
-        to_quantiles = below.sum(axis=-1, dtype=jnp.int32).astype(levels.dtype) - count * levels
-        quantiles_above = below.sum(axis=-2, dtype=jnp.int32).astype(levels.dtype)
-        to_targets = levels.sum(axis=-1, keepdims=True) - quantiles_above
+        is_below = partial(_is_below, quantiles)
+        to_quantiles = _sum_over_last(is_below, targets) - count * levels
+        to_targets = levels.sum(axis=-1, keepdims=True) - _each_on_last(is_below, targets).sum(axis=-2)
     else:
-        errors = targets[..., None, :] - quantiles[..., :, None]  # [..., N, M]
-        level = jnp.broadcast_to(levels[..., None], errors.shape)
-        slopes = jnp.where(errors < 0, 1 - level, level) * jnp.clip(errors / kappa, -1, 1)
-        to_quantiles = -slopes.sum(axis=-1)
-        to_targets = slopes.sum(axis=-2)
+        slopes = partial(_huber_slopes, quantiles, levels, kappa)
+        to_quantiles = -_sum_over_last(slopes, targets)
+        to_targets = _each_on_last(slopes, targets).sum(axis=-2)
     return scale * to_quantiles, scale * to_targets, jnp.zeros_like(levels)
+
+
+def _is_below(quantiles: Any, target: Any) -> Any:
+    """One for each quantile that a target lies below, otherwise zero."""
+    return (target < quantiles).astype(quantiles.dtype)
+
+
+def _huber_slopes(quantiles: Any, levels: Any, kappa: float, target: Any) -> Any:
+    """Slopes of the quantile Huber loss at the distances of one target from all quantiles."""
+    errors = target - quantiles
+    return jnp.where(errors < 0, 1 - levels, levels) * jnp.clip(errors / kappa, -1, 1)
+
+
+def _each_on_last(function: Callable[[Any], Any], values: Any) -> Any:
+    """What a function returns for each number on the last axis, on a last axis."""
+    return jax.vmap(function, in_axes=-1, out_axes=-1)(values[..., None, :])
+
+
+def _sum_over_last(terms: Callable[[Any], Any], values: Any) -> Any:
+    """The sum of what a function returns for each number on the last axis.
+
+    Unrolled: a tensor of all terms and its reduction take XLA on CPU several passes through memory.
+    """
+    if values.shape[-1] > MAX_UNROLLED:
+        return _each_on_last(terms, values).sum(axis=-1)
+    return sum(terms(values[..., index : index + 1]) for index in range(values.shape[-1]))
 
 
 _quantile_loss.defvjp(_quantile_loss_forward, _quantile_loss_backward)

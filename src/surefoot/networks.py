@@ -27,8 +27,20 @@ class Dense(eqx.Module):
     def __call__(self, x: Float[Array, "*batch in"]) -> Float[Array, "*batch out"]:
         """Apply the layer to the last axis."""
         # Not `x @ weight.T`: for a single example, XLA on CPU would compute the transpose first.
-        y = jax.lax.dot_general(x, self.weight, (((x.ndim - 1,), (1,)), ((), ())))
+        if x.ndim == 1:
+            y = weight_first(self.weight, x)
+        else:
+            y = jax.lax.dot_general(x, self.weight, (((x.ndim - 1,), (1,)), ((), ())))
         return y if self.bias is None else y + jnp.broadcast_to(self.bias, y.shape)
+
+
+def weight_first(weight: Float[Array, "out in"], x: Float[Array, "in"]) -> Float[Array, "out"]:
+    """The product of a matrix and a vector, which stays in this order for a batch of vectors.
+
+    XLA on CPU computes `weight . x` for a batch nearly twice as fast as `x . weight`, but changes it into the
+    latter to save a transposition, unless there is a barrier behind it.
+    """
+    return jax.lax.optimization_barrier(jax.lax.dot_general(weight, x, (((1,), (0,)), ((), ()))))
 
 
 MakeLayer = Callable[[RandomKey, int, int], Dense]
@@ -152,7 +164,7 @@ class MinAtarCNN(eqx.Module):
     ) -> Float[Array, "features"]:
         """The last hidden layer."""
         convolution_key, hidden_key = _split(key, 2)
-        patches = patches_3x3(image.astype(self.convolution.weight.dtype))
+        patches = _patches_as(self.convolution.weight.dtype, image)
         convolved = self.dropout(jax.nn.relu(self.convolution(patches)).reshape(-1), convolution_key)
         return self.dropout(jax.nn.relu(self.hidden(convolved)), hidden_key)
 
@@ -184,12 +196,22 @@ def minatar_cnn(
 
 
 def patches_3x3(
-    image: Float[Array, "height width channels"],
-) -> Float[Array, "positions 9*channels"]:
-    """All 3x3 windows of an image, one per row, from top left to bottom right."""
+    image: Shaped[Array, "height width channels"],
+) -> Shaped[Array, "positions 9*channels"]:
+    """All 3x3 windows of an image, one per row, from top left to bottom right.
+
+    Three columns are joined first, then three rows of those: fewer and longer copies than nine windows.
+    """
     rows, columns, channels = image.shape[0] - 2, image.shape[1] - 2, image.shape[2]
-    windows = [image[i : i + rows, j : j + columns] for i in range(3) for j in range(3)]
-    return jnp.concatenate(windows, axis=-1).reshape(rows * columns, 9 * channels)
+    strips = jnp.concatenate([image[:, j : j + columns] for j in range(3)], axis=-1)
+    windows = jnp.concatenate([strips[i : i + rows] for i in range(3)], axis=-1)
+    return windows.reshape(rows * columns, 9 * channels)
+
+
+def _patches_as(dtype: Any, image: Shaped[Array, "height width channels"]) -> Float[Array, "..."]:
+    """The windows of an image as floats; booleans are copied as bytes, a quarter of the memory."""
+    small = image.astype(jnp.int8) if image.dtype == bool else image.astype(dtype)
+    return patches_3x3(small).astype(dtype)
 
 
 def features_of(network: Any, x: Array) -> Float[Array, "features"]:
@@ -293,7 +315,7 @@ class MinAtarHeads(eqx.Module):
 
     def __call__(self, image: Shaped[Array, "height width channels"]) -> Float[Array, "heads ..."]:
         """Outputs of all heads for one image."""
-        patches = patches_3x3(image.astype(self.convolution.weight.dtype))
+        patches = _patches_as(self.convolution.weight.dtype, image)
         features = jax.nn.relu(self.convolution(patches)).reshape(-1)
         hidden = jax.nn.relu(self.hidden(features)).reshape(self.output.shape[0], -1)
         values = jnp.einsum("koh,kh->ko", self.output, hidden) + self.output_bias
