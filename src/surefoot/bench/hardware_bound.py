@@ -1,6 +1,10 @@
-"""An upper bound of the speed on this core: time for the matrix products of a step and for Adam's memory."""
+"""An upper bound of the speed on this core: time for the matrix products of a step and for Adam's memory.
 
-from collections.abc import Callable
+Weights, moments, gradients and anchors are as large as the caches of a core, so the speed of memory is
+measured with arrays of their size, for each agent: main memory alone would be slower than what Adam finds.
+"""
+
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -15,37 +19,45 @@ from surefoot.types import Transition
 
 MATRIX_SIDE = 768
 """Rows and columns of the matrices by whose product sgemm is measured."""
-ARRAY_ELEMENTS = 2**21
-"""Elements of each of the three arrays by which memory is measured: 25 MB in all, more than a core caches."""
-PRODUCTS, MEMORY = "sgemm", "memory"
-"""Names of the two measurements of the core."""
+PRODUCTS = "sgemm"
+"""Name of the measurement of matrix products."""
 FLOAT_BYTES = 4
 
 
 class Work(NamedTuple):
-    """The least work of one step of learning: multiplications, and bytes that Adam reads and writes."""
+    """The least work of one step of learning."""
 
     multiply_adds: int
+    """Multiplications in matrix products."""
     adam_bytes: int
+    """Bytes that Adam reads and writes."""
+    array_bytes: int
+    """Bytes of the arrays that it reads and writes: weights, gradients, both moments, and anchors."""
+
+    @property
+    def memory(self) -> str:
+        """Name of the measurement of memory with arrays of this size."""
+        return f"memory, {self.array_bytes / 1e6:.1f} MB"
 
     def seconds(self, speeds: dict[str, Speed]) -> float:
         """Seconds that the work takes at the measured speeds of the core."""
-        flops, memory = rates(speeds)
-        return 2 * self.multiply_adds / flops + self.adam_bytes / memory
+        return 2 * self.multiply_adds / flop_rate(speeds) + self.adam_bytes / self.byte_rate(speeds)
+
+    def byte_rate(self, speeds: dict[str, Speed]) -> float:
+        """Measured bytes per second, read and written, in arrays of this size."""
+        return speeds[self.memory].steps_per_second * self.array_bytes
 
 
-def rates(speeds: dict[str, Speed]) -> tuple[float, float]:
-    """The measured speeds of the core: floating-point operations and bytes of memory per second."""
-    flops = speeds[PRODUCTS].steps_per_second * 2 * MATRIX_SIDE**3
-    return flops, speeds[MEMORY].steps_per_second * 3 * ARRAY_ELEMENTS * FLOAT_BYTES
+def flop_rate(speeds: dict[str, Speed]) -> float:
+    """Measured floating-point operations per second."""
+    return speeds[PRODUCTS].steps_per_second * 2 * MATRIX_SIDE**3
 
 
-def contenders() -> list[Contender]:
-    """The measurements of the core: products of matrices, and sums of arrays."""
+def contenders(works: Iterable[Work]) -> list[Contender]:
+    """The measurements of the core: products of matrices, and sums of arrays of each agent's size."""
     rng = np.random.default_rng(0)
     a, b = (rng.random((MATRIX_SIDE, MATRIX_SIDE), np.float32) for _ in range(2))
-    x, y = (rng.random(ARRAY_ELEMENTS, np.float32) for _ in range(2))
-    product, total = np.empty_like(a), np.empty_like(x)
+    product = np.empty_like(a)
 
     def repeated(call: Callable[[], Any]) -> Callable[[int], None]:
         def make_steps(count: int) -> None:
@@ -54,10 +66,14 @@ def contenders() -> list[Contender]:
 
         return make_steps
 
-    return [
-        Contender(PRODUCTS, repeated(lambda: np.matmul(a, b, out=product))),
-        Contender(MEMORY, repeated(lambda: np.add(x, y, out=total))),
-    ]
+    distinct = {work.memory: work for work in works}.values()
+
+    def memory(work: Work) -> Contender:
+        # Ones: zeros would be one page of memory that stands for all.
+        x, y, total = (np.ones(work.array_bytes // (3 * FLOAT_BYTES), np.float32) for _ in range(3))
+        return Contender(work.memory, repeated(lambda: np.add(x, y, out=total)))
+
+    return [Contender(PRODUCTS, repeated(lambda: np.matmul(a, b, out=product))), *map(memory, distinct)]
 
 
 def work_of(name: str) -> Work:
@@ -76,6 +92,7 @@ def work_of(name: str) -> Work:
     return Work(
         multiply_adds(acting.jaxpr) + multiply_adds(updating.jaxpr),
         FLOAT_BYTES * (7 * weights + anchors),
+        FLOAT_BYTES * (4 * weights + anchors),
     )
 
 

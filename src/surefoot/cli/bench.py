@@ -119,12 +119,13 @@ def _measured(what: Bench, title: str, contenders: Sequence[Contender]) -> dict[
 
 def _minatar(what: Bench, console: Console) -> dict[str, Any]:
     """Surefoot's agents, other libraries and the bound of the hardware, measured in turns."""
+    work = {name: hardware_bound.work_of(name) for name in surefoot_agents.AGENT_NAMES}
     contenders = [
         *(surefoot_agents.compiled_contender(name) for name in surefoot_agents.AGENT_NAMES),
         *(surefoot_agents.hosted_contender(name) for name in surefoot_agents.AGENT_NAMES),
         *(sb3.minatar() if sb3.is_installed("minatar") else ()),
         *(paper_release.contenders(what.released_code) if what.released_code is not None else ()),
-        *hardware_bound.contenders(),
+        *hardware_bound.contenders(work.values()),
     ]
     speeds = _measured(what, "MinAtar Breakout", contenders)
     compiled = {name: speeds[f"{name}, compiled"] for name in surefoot_agents.AGENT_NAMES}
@@ -134,21 +135,21 @@ def _minatar(what: Bench, console: Console) -> dict[str, Any]:
         for other in (sb3.PEERS.get(name), paper_release.label(name)):
             if other in speeds:
                 ratios[f"{name}, compiled / {other}"] = speed.ratio_to(speeds[other])
-    work = {name: hardware_bound.work_of(name) for name in surefoot_agents.AGENT_NAMES}
     limits = {name: 1 / each.seconds(speeds) for name, each in work.items()}
-    of_core = {hardware_bound.PRODUCTS, hardware_bound.MEMORY}
+    of_core = {hardware_bound.PRODUCTS, *(each.memory for each in work.values())}
     shown = [speed for name, speed in speeds.items() if name not in of_core]
     console.print(_table("MinAtar Breakout, one update per step, replay of 100,000 full", shown))
     for name, ratio in ratios.items():
         console.print(f"{name}: {ratio:.2f}")
-    flops, memory = hardware_bound.rates(speeds)
-    console.print(f"\nthis core: {flops / 1e9:.0f} GFLOP/s in sgemm, {memory / 1e9:.1f} GB/s in memory")
+    flops = hardware_bound.flop_rate(speeds)
+    memory = {name: each.byte_rate(speeds) for name, each in work.items()}
+    console.print(f"\nthis core: {flops / 1e9:.0f} GFLOP/s in sgemm")
     for name, limit in limits.items():
         fraction = compiled[name].steps_per_second / limit
         console.print(
             f"bound of {name}: {2 * work[name].multiply_adds / 1e6:.0f} MFLOP and "
-            f"{work[name].adam_bytes / 1e6:.0f} MB a step, {limit:,.0f} steps/s; "
-            f"Surefoot reaches {fraction:.0%} of it"
+            f"{work[name].adam_bytes / 1e6:.1f} MB a step at {memory[name] / 1e9:.0f} GB/s, "
+            f"{limit:,.0f} steps/s; Surefoot reaches {fraction:.0%} of it"
         )
     if not sb3.is_installed("minatar"):
         console.print("the other libraries are not installed: pip install 'surefoot[bench]'", markup=False)

@@ -26,14 +26,18 @@ def test_adam_moves_seven_numbers_per_weight_and_eight_if_it_has_an_anchor():
     weights = 36 * 16 + 16 + 1024 * 128 + 128 + 128 * 300 + 300
     assert hardware_bound.work_of("qrdqn").adam_bytes == 4 * 7 * weights
     assert hardware_bound.work_of("uadqn").adam_bytes == 4 * (3 * 7 + 2) * weights
+    assert hardware_bound.work_of("uadqn").array_bytes == 4 * (3 * 4 + 2) * weights
 
 
-def test_the_bound_is_the_time_of_products_plus_that_of_memory():
-    speeds = {name: Speed(name, 10.0, [10.0]) for name in (hardware_bound.PRODUCTS, hardware_bound.MEMORY)}
-    flops, memory = hardware_bound.rates(speeds)
-    assert flops == 10 * 2 * hardware_bound.MATRIX_SIDE**3
-    work = hardware_bound.Work(multiply_adds=int(flops), adam_bytes=int(memory))
-    assert work.seconds(speeds) == pytest.approx(3)
+def test_the_bound_is_the_time_of_products_plus_that_of_memory_in_arrays_of_the_agents_size():
+    flops = 10 * 2 * hardware_bound.MATRIX_SIDE**3
+    work = hardware_bound.Work(multiply_adds=flops, adam_bytes=7_000_000, array_bytes=4_000_000)
+    names = [each.name for each in hardware_bound.contenders([work, work])]
+    assert names == [hardware_bound.PRODUCTS, "memory, 4.0 MB"]
+    speeds = {name: Speed(name, 10.0, [10.0]) for name in names}
+    assert hardware_bound.flop_rate(speeds) == flops
+    assert work.byte_rate(speeds) == 40_000_000
+    assert work.seconds(speeds) == pytest.approx(2 + 7 / 40)
 
 
 def test_contenders_take_turns_and_ratios_are_medians_of_rounds():
