@@ -146,6 +146,7 @@ class Model(ModelInference):
             checkpoint_every=checkpoint_every,
             if_disk_full=if_disk_full,
             probe=probe,
+            envs=self.spec.settings.envs,
         )
         self._enter(env)
         home = None if out is None else Path(out)

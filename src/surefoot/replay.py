@@ -43,6 +43,14 @@ def add(replay: Replay, transition: Transition) -> Replay:
     return Replay(storage, replay.added + 1)
 
 
+def add_batch(replay: Replay, transitions: Transition) -> Replay:
+    """The replay with a batch of transitions, as if they were added one after the other."""
+    count = transitions.reward.shape[0]
+    indices = (replay.added + jnp.arange(count)) % replay.capacity
+    storage = jax.tree.map(lambda ring, leaf: ring.at[indices].set(leaf), replay.storage, transitions)
+    return Replay(storage, replay.added + count)
+
+
 def sample(replay: Replay, key: RandomKey, batch: int) -> Transition:
     """A batch of transitions, drawn uniformly with replacement; zeros if the replay is empty.
 

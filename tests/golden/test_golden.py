@@ -34,7 +34,8 @@ def test_a_seeded_run_is_what_it_was(name, tmp_path):
     ):
         assert found == pytest.approx(wanted, rel=TOLERANCE)
     with (tmp_path / "episodes.csv").open() as found, (DATA / name / "episodes.csv").open() as wanted:
-        assert list(csv.reader(found)) == list(csv.reader(wanted))
+        # Since then a last column names the environment.
+        assert [row[:5] for row in csv.reader(found)] == list(csv.reader(wanted))
     found, wanted = (json.loads((each / "beliefs.json").read_text()) for each in (tmp_path, DATA / name))
     for field, values in wanted.items():
         # Since then UA-DQN gives the means of its networks as well.

@@ -100,7 +100,8 @@ def test_one_step_in_single_precision_agrees_from_each_of_500_states(name):
     """Before each step, the hosted driver is set to the state of the compiled one."""
     key = jax.random.key(6)
     agent, compiled, hosted = make_drivers(name, key, 16)
-    choose = jax.jit(lambda train: steps.choose_action(agent, train, steps.step_keys(train)))
+    config = AGENTS[name].settings(**SETTINGS)
+    choose = jax.jit(lambda train: steps.choose_action(agent, config, train, steps.step_keys(train)))
     compiled_state, _, _ = compiled.advance(compiled.init(key), 100)
     hosted_state, _, _ = hosted.advance(hosted.init(key), 100)
     for _ in range(500):

@@ -51,6 +51,10 @@ class AgentConfig(Settings):
     """Steps before the first update."""
     target_period: int = bounded(1_000, at_least=1)
     """Steps between copies of the network to the target network."""
+    envs: int = bounded(1, at_least=1, at_most=10_000)
+    """Environments that are played side by side; a step of each counts as one step."""
+    update_period: int = bounded(1, at_least=1)
+    """Steps per update; with more environments than this, several updates follow one another."""
 
 
 class AgentKind(NamedTuple):

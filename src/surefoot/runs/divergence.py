@@ -13,6 +13,7 @@ from surefoot import replay as replays
 from surefoot.agents.base import AgentConfig
 from surefoot.errors import UserError
 from surefoot.training import step as steps
+from surefoot.training.driver import round_up
 from surefoot.training.records import StepRecord
 from surefoot.training.step import TrainState
 from surefoot.types import Agent, Scalar, Transition
@@ -80,19 +81,20 @@ def require_finite(
     first = end - len(record.reward)
     quantity, at = _first_in_record(record)
     if quantity is not None and at is not None:
-        update = max(first + at - 1, 0)  # The update before it made the belief what it is.
+        # The update before it made the belief what it is.
+        update = max(first + at - at % config.envs - config.envs, 0)
     elif end > config.learning_starts and (quantity := check.first_failure()) is not None:
-        update = end - 1
+        update = end - config.envs
         if check.parameters:
             # The parameters are still finite: look for the first batch whose loss is not.
-            updates = range(max(first, config.learning_starts), end)
+            updates = range(max(first, round_up(config.learning_starts, config.envs)), end, config.envs)
             culprits = (
                 i for i in updates if not np.isfinite(loss_on(state, batch_of_update(config, state, i)))
             )
             update = next(culprits, update)
     else:
         return
-    raise DivergenceError(quantity, update + 1, batch_of_update(config, state, update))
+    raise DivergenceError(quantity, update + config.envs, batch_of_update(config, state, update))
 
 
 def _first_in_record(record: StepRecord) -> tuple[str | None, int | None]:
@@ -109,7 +111,8 @@ def _first_in_record(record: StepRecord) -> tuple[str | None, int | None]:
 
 
 def batch_of_update(config: AgentConfig, state: TrainState, step: int) -> Transition:
-    """The batch that the update of a past step drew, as far as the replay still holds it."""
+    """What the updates of a past step drew, as far as the replay still holds it."""
     then = state._replace(step=jnp.asarray(step, state.step.dtype))
-    replay = state.replay._replace(added=jnp.asarray(step + 1, state.replay.added.dtype))
-    return replays.sample(replay, steps.step_keys(then).sample, config.batch_size)
+    replay = state.replay._replace(added=jnp.asarray(step + config.envs, state.replay.added.dtype))
+    count = steps.max_updates(config) * config.batch_size
+    return replays.sample(replay, steps.step_keys(then).sample, count)

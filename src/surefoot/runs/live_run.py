@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from surefoot.agents.base import AgentConfig
 from surefoot.envs.checked import stored_dtype
 from surefoot.envs.resolve import EnvHandle
-from surefoot.errors import UserError
+from surefoot.errors import UserError, require
 from surefoot.jit import jit_for_startup
 from surefoot.model_spec import ModelSpec
 from surefoot.program_cache import cached_program
@@ -24,7 +24,7 @@ from surefoot.text import error_line
 from surefoot.training import compiled_driver, hosted_driver
 from surefoot.training import step as steps
 from surefoot.training.compiled_driver import CompiledState
-from surefoot.training.driver import Driver, Stop
+from surefoot.training.driver import Driver, Stop, round_up
 from surefoot.training.hosted_driver import HostedState, PlayedEpisode
 from surefoot.training.step import TrainState
 from surefoot.types import Agent, Learner, Scalar, Transition
@@ -140,6 +140,7 @@ class LiveRun:
     def _driver_for(self, env: EnvHandle) -> Driver:
         if env.jax is not None:
             return compiled_driver.make(self.agent, env.jax, self.config)
+        require("envs", self.config.envs, self.config.envs == 1, "1 for a Gymnasium environment")
         return hosted_driver.make(self.agent, env.gym, self.config, self.seed)
 
     def advance(self, until: int, stop: Stop) -> tuple[list[EpisodeRow], BaseException | None]:
@@ -149,13 +150,14 @@ class LiveRun:
         """
         assert self._driver is not None
         before = self.step
-        self._state, record, error = self._driver.advance(self._state, until - before, stop)
+        count = round_up(until - before, self.config.envs)
+        self._state, record, error = self._driver.advance(self._state, count, stop)
         self._episode_is_lost = error is not None
         if record is None:
             return [], error
         state = self._state.train
         require_finite(self.config, state, self._monitors.check(state), record, self._monitors.loss_on)
-        return self.metrics.add(record, before), error
+        return self.metrics.add(record, before, self.config.envs), error
 
     def scalars(self) -> dict[str, float]:
         """The scalars of the next entry of the log."""
@@ -239,7 +241,8 @@ class LiveRun:
 
     def _template(self) -> TrainState:
         """The shapes of the state of training."""
-        obs = jax.ShapeDtypeStruct(self._space.shape or (), stored_dtype(self._space))
+        shape = (*([self.config.envs] if self.config.envs > 1 else []), *(self._space.shape or ()))
+        obs = jax.ShapeDtypeStruct(shape, stored_dtype(self._space))
         return jax.eval_shape(
             lambda key, obs: steps.init_state(self.agent, self.config, key, obs), jax.random.key(0), obs
         )

@@ -21,7 +21,7 @@ Logger = Callable[[int, Scalars], None]
 """Gets a step and the scalars of that step; `lambda step, scalars: wandb.log(dict(scalars), step=step)`."""
 
 METRICS, TIMING, EPISODES, TENSORBOARD = "metrics.jsonl", "timing.jsonl", "episodes.csv", "tensorboard"
-EPISODE_COLUMNS = ("episode", "step", "return", "length", "terminated")
+EPISODE_COLUMNS = ("episode", "step", "return", "length", "terminated", "env")
 TAIL = 2**16
 """Bytes of a file's end that a checkpoint stores."""
 
@@ -211,8 +211,9 @@ def read_episodes(directory: Path) -> list[EpisodeRow]:
     path = directory / EPISODES
     _header, *rows = (path.read_text(errors="replace").split("\n")[:-1] if path.exists() else []) or [""]
     return [
-        EpisodeRow(int(episode), int(step), float(total), int(length), terminated == "True")
-        for episode, step, total, length, terminated in csv.reader(rows)
+        # Files of version 0.1 have no column for the environment.
+        EpisodeRow(int(episode), int(step), float(total), int(length), terminated == "True", *map(int, env))
+        for episode, step, total, length, terminated, *env in csv.reader(rows)
     ]
 
 

@@ -23,6 +23,8 @@ class EpisodeRow(NamedTuple):
     length: int
     terminated: bool
     """False if a time limit cut it off."""
+    env: int = 0
+    """The environment that it was played in, of those side by side."""
 
 
 class RunMetrics:
@@ -38,21 +40,22 @@ class RunMetrics:
         self.events: dict[str, int] = {}
         self.choices: dict[str, list[float]] = {"nongreedy": [], "epistemic": [], "aleatoric": []}
 
-    def add(self, record: StepRecord, step: int) -> list[EpisodeRow]:
+    def add(self, record: StepRecord, step: int, envs: int = 1) -> list[EpisodeRow]:
         """Add the records of the steps that followed `step`; returns the episodes that ended in them."""
         for name, values in self.choices.items():
             values.extend(np.asarray(getattr(record.choice, name), float).tolist())
         for name, values in record.info.items():
             if np.asarray(values).dtype == bool:
                 self.events[name] = self.events.get(name, 0) + int(np.sum(values))
-        rows = [self._episode(record, int(i), step) for i in np.flatnonzero(record.done)]
+        rows = [self._episode(record, int(i), step, int(i) % envs) for i in np.flatnonzero(record.done)]
         self.recent.extend((row.episode_return, row.length) for row in rows)
         return rows
 
-    def _episode(self, record: StepRecord, i: int, step: int) -> EpisodeRow:
+    def _episode(self, record: StepRecord, i: int, step: int, env: int) -> EpisodeRow:
         self.episodes += 1
         episode_return, length = float(record.episode_return[i]), int(record.length[i])
-        return EpisodeRow(self.episodes, step + i + 1, episode_return, length, bool(record.terminated[i]))
+        terminated = bool(record.terminated[i])
+        return EpisodeRow(self.episodes, step + i + 1, episode_return, length, terminated, env)
 
     @property
     def mean_episode_length(self) -> float | None:

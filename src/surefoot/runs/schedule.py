@@ -44,6 +44,8 @@ class TrainingSchedule:
     if_disk_full: str
     probe: str | None = None
     """Name of a function that is called with the model for each entry of the log."""
+    envs: int = 1
+    """Environments that are played side by side; what is due waits until all have made the same steps."""
 
     def __post_init__(self) -> None:
         """Validate."""
@@ -73,7 +75,11 @@ class TrainingSchedule:
         """
         if within_run and self.eval_every == AUTO and step >= self.steps:
             return False
-        return any(step % each == 0 for each in self._regular)
+        return any(self.is_time(step, each) for each in self._regular)
+
+    def is_time(self, step: int, every: int) -> bool:
+        """Whether this is the first step of all environments together at or after a multiple of `every`."""
+        return step % every < self.envs
 
     def next_stop(self, step: int) -> int:
         """The next step at which something is due, a checkpoint is written, or training ends."""
@@ -100,7 +106,7 @@ class TrainingSchedule:
             episode_length: Mean length of the latest episodes in training; None before the first ended.
             side_by_side: Episodes that are played at once.
         """
-        if not self.eval_interval or step % self.eval_interval:
+        if not self.eval_interval or not self.is_time(step, self.eval_interval):
             return None
         if self.eval_every != AUTO:
             return EvaluationPlan(self.eval_episodes)

@@ -123,7 +123,7 @@ class TrainingLoop:
             if error or step >= schedule.steps or not go_on or stop():
                 break
             if (
-                step > saved and step % schedule.checkpoint_every == 0
+                step > saved and schedule.is_time(step, schedule.checkpoint_every)
             ) or now > saved_at + MAX_SECONDS_UNSAVED:
                 self._save()
                 saved, saved_at = step, now
@@ -156,7 +156,8 @@ class TrainingLoop:
         """Do what is due at this step; whether to go on. A stop in the middle leaves all of it to be done."""
         live_run, schedule, scalars = self._live_run, self._schedule, dict[str, float]()
         step = live_run.step
-        if step % schedule.log_every == 0:
+        logs = schedule.is_time(step, schedule.log_every)
+        if logs:
             scalars |= self._scalars()
         plan = self._evaluation_plan(schedule.evaluation_at)
         if plan is not None:
@@ -164,7 +165,7 @@ class TrainingLoop:
             if found is None:
                 return False
             scalars |= found
-        if step % schedule.log_every == 0:
+        if logs:
             live_run.metrics.clear_choices()
         live_run.settled = step
         return self._log(scalars) if scalars else True
@@ -181,7 +182,8 @@ class TrainingLoop:
         live_run, interval = self._live_run, self._schedule.eval_interval
         assert self._evaluator is not None
         assert interval is not None
-        number = -(-live_run.step // interval)
+        # Counted from the step that was asked for, which several environments may have passed.
+        number = -(-(live_run.step - self._schedule.envs + 1) // interval)
         found = self._evaluator.run(plan, number, self._schedule.eval_episodes, stop)
         if found is None:
             return None
@@ -206,7 +208,7 @@ class TrainingLoop:
             scalars |= self._evaluate(plan, stop) or {}
         if scalars:
             self._log(scalars)
-        elif step % schedule.log_every:
+        elif not schedule.is_time(step, schedule.log_every):
             self._writer.show(step, self._scalars())
 
     def _scalars(self) -> dict[str, float]:

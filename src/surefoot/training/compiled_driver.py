@@ -4,10 +4,11 @@ Targets are renewed between two calls of the program: a conditional inside it th
 copy them at every step.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
-from jaxtyping import PyTree
+from jaxtyping import Array, PyTree
 
 from surefoot.agents.base import AgentConfig
 from surefoot.jit import jit_for_speed, jit_for_startup
@@ -30,24 +31,29 @@ class CompiledState(NamedTuple):
 @cached_program
 def make(agent: Agent, environment: Environment, config: AgentConfig) -> Driver:
     """A driver; the same agent in the same environment shares its programs."""
+    for_each_env, env_keys = partial(steps.for_each_env, config), partial(steps.env_keys, config)
+
+    def reset(key: RandomKey) -> tuple[PyTree, Array]:
+        return for_each_env(environment.reset)(env_keys(key))
 
     def init(key: RandomKey) -> CompiledState:
         reset_key, run_key = jax.random.split(key)
-        env_state, obs = environment.reset(reset_key)
+        env_state, obs = reset(reset_key)
         return CompiledState(steps.init_state(agent, config, run_key, obs), env_state)
 
     def restart(state: CompiledState) -> CompiledState:
         reset_key, episode_key = jax.random.split(steps.restart_key(state.train))
-        env_state, obs = environment.reset(reset_key)
-        return CompiledState(steps.restart_episode(agent, state.train, episode_key, obs), env_state)
+        env_state, obs = reset(reset_key)
+        return CompiledState(steps.restart_episode(agent, config, state.train, episode_key, obs), env_state)
 
     def one_step(state: CompiledState, learn: Any) -> tuple[CompiledState, StepRecord]:
         keys = steps.step_keys(state.train)
-        choice = steps.choose_action(agent, state.train, keys)
-        found = environment.step(state.environment, choice.action, keys.environment)
+        choice = steps.choose_action(agent, config, state.train, keys)
+        step_env = for_each_env(environment.step)
+        found = step_env(state.environment, choice.action, env_keys(keys.environment))
         done = found.terminated | found.truncated
-        fresh = environment.reset(keys.reset)
-        env_state, next_start_obs = steps.tree_where(done, fresh, (found.state, found.obs))
+        next_start = for_each_env(steps.tree_where)(done, reset(keys.reset), (found.state, found.obs))
+        env_state, next_start_obs = next_start
         response = EnvResponse(found.obs, found.reward, found.terminated, found.truncated, next_start_obs)
         train, record = steps.store_and_learn(agent, config, state.train, keys, choice, response, learn)
         return CompiledState(train, env_state), record._replace(info=found.info)
@@ -68,14 +74,15 @@ def make(agent: Agent, environment: Environment, config: AgentConfig) -> Driver:
     renew_target = jit_for_startup(with_new_target, donate_argnums=0)
 
     def advance(state: CompiledState, count: int, stop: Stop = driver.never_stop) -> AdvanceResult:
-        driver.require_steps(count)
+        driver.require_steps(count, config)
         now = int(state.train.step)
         end = now + count
         parts: list[StepRecord] = []
         while now < end and not (parts and stop()):
             until = driver.next_boundary(now, end, config)
-            state, buffer = advance_program(state, until - now, now >= config.learning_starts)
-            parts.append(records.read(buffer, until - now))
+            rounds = (until - now) // config.envs
+            state, buffer = advance_program(state, rounds, now >= config.learning_starts)
+            parts.append(records.of_all_envs(records.read(buffer, rounds), config.envs))
             now = until
             if driver.renews_target(now, config):
                 state = renew_target(state)
@@ -86,5 +93,5 @@ def make(agent: Agent, environment: Environment, config: AgentConfig) -> Driver:
         restart=jit_for_startup(restart, donate_argnums=0),
         advance=advance,
         reopen=lambda state: state,
-        env_state_shapes=lambda: jax.eval_shape(environment.reset, jax.random.key(0))[0],
+        env_state_shapes=lambda: jax.eval_shape(reset, jax.random.key(0))[0],
     )

@@ -44,10 +44,15 @@ class Driver(NamedTuple):
     env_state_shapes: Callable[[], Any]
 
 
-def require_steps(count: int) -> None:
-    """Refuse to advance by no steps."""
-    if count < 1:
-        raise ValueError(f"count: got {count}, accepted: whole numbers from 1")
+def require_steps(count: int, config: AgentConfig) -> None:
+    """Refuse to advance by no steps, or by steps of some environments only."""
+    if count < 1 or count % config.envs:
+        raise ValueError(f"count: got {count}, accepted: whole multiples of {config.envs}, from 1")
+
+
+def round_up(steps: int, envs: int) -> int:
+    """The least number of steps, not below this, that are equally many in each environment."""
+    return -(-steps // envs) * envs
 
 
 def next_boundary(now: int, end: int, config: AgentConfig) -> int:
@@ -56,9 +61,11 @@ def next_boundary(now: int, end: int, config: AgentConfig) -> int:
         change = config.learning_starts
     else:
         change = (now // config.target_period + 1) * config.target_period
-    return min(end, now + MAX_RECORDS, change)
+    return min(end, now + MAX_RECORDS * config.envs, round_up(change, config.envs))
 
 
 def renews_target(now: int, config: AgentConfig) -> bool:
-    """Whether targets are renewed after this many steps."""
-    return now > config.learning_starts and now % config.target_period == 0
+    """Whether targets are renewed after this many steps: at the first that all environments make together."""
+    if now <= config.learning_starts:
+        return False
+    return now // config.target_period > (now - config.envs) // config.target_period

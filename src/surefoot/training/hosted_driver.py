@@ -66,12 +66,12 @@ def _programs(agent: Agent, config: AgentConfig, shape: tuple[int, ...], dtype: 
     def init(key: RandomKey, obs: Any) -> tuple[TrainState, ActionChoice]:
         _, run_key = jax.random.split(key)  # The compiled driver resets its environment with the first.
         state = steps.init_state(agent, config, run_key, obs)
-        return state, steps.choose_action(agent, state, steps.step_keys(state))
+        return state, steps.choose_action(agent, config, state, steps.step_keys(state))
 
     def restart(state: TrainState, obs: Any) -> tuple[TrainState, ActionChoice]:
         _, episode_key = jax.random.split(steps.restart_key(state))
-        state = steps.restart_episode(agent, state, episode_key, obs)
-        return state, steps.choose_action(agent, state, steps.step_keys(state))
+        state = steps.restart_episode(agent, config, state, episode_key, obs)
+        return state, steps.choose_action(agent, config, state, steps.step_keys(state))
 
     state_shapes, choice_shapes = jax.eval_shape(init, jax.random.key(0), jax.ShapeDtypeStruct(shape, dtype))
     layout = flat_layout(state_shapes)
@@ -84,7 +84,7 @@ def _programs(agent: Agent, config: AgentConfig, shape: tuple[int, ...], dtype: 
         learn = state.step >= config.learning_starts
         keys = steps.step_keys(state)
         state, record = steps.store_and_learn(agent, config, state, keys, choice, response, learn)
-        next_choice = steps.choose_action(agent, state, steps.step_keys(state))
+        next_choice = steps.choose_action(agent, config, state, steps.step_keys(state))
         return layout.flatten(state), next_choice, records.write(buffer, i, record)
 
     @partial(jit_for_startup, donate_argnums=0)
@@ -137,7 +137,7 @@ def make(agent: Agent, env: CheckedEnv, config: AgentConfig, seed: int) -> Drive
         return found, found.obs, _extended(episode, action, found.obs)
 
     def advance(state: HostedState, count: int, stop: Stop = driver.never_stop) -> AdvanceResult:
-        driver.require_steps(count)
+        driver.require_steps(count, config)
         train, choice, episode = state
         now = int(train.step)
         flat = programs.layout.flatten(train)

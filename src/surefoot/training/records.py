@@ -58,6 +58,11 @@ def read(buffer: Any, count: int) -> Any:
     return jax.tree.map(lambda leaf: np.asarray(leaf)[:count].copy(), buffer)
 
 
+def of_all_envs(records: Any, envs: int) -> Any:
+    """Records of steps that several environments made side by side, one environment after the other."""
+    return records if envs == 1 else jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), records)
+
+
 def concatenate(parts: list[Any]) -> Any:
     """Records of consecutive steps as one."""
     return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
