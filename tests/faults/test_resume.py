@@ -12,7 +12,7 @@ from surefoot.errors import UserError
 from surefoot.model import MODELS
 from surefoot.runs import directory, schedule, training_loop
 from tests.faults.helpers import PLAN, assert_same_run
-from tests.small_models import CLIFF, QUICK
+from tests.small_models import CLIFF, QUICK, quick_with
 
 
 def begun(env, name, out, steps, callbacks=(), **more):
@@ -34,7 +34,7 @@ def never_stopped(tmp_path_factory):
 
 
 @pytest.mark.parametrize("env", [CLIFF, "CartPole-v1"], ids=["compiled", "hosted"])
-@pytest.mark.parametrize("name", list(MODELS))
+@pytest.mark.parametrize("name", quick_with("uadqn", "bootstrapped"))
 def test_stopped_and_resumed_is_the_same_as_never_stopped(tmp_path, never_stopped, env, name):
     whole, stopped, longer = never_stopped(env, name), tmp_path / "stopped", tmp_path / "longer"
     begun(env, name, stopped, 130, callbacks=lambda progress: progress.step < 60)
@@ -47,7 +47,9 @@ def test_stopped_and_resumed_is_the_same_as_never_stopped(tmp_path, never_stoppe
 
 
 @pytest.mark.parametrize("env", [CLIFF, "CartPole-v1"], ids=["compiled", "hosted"])
-@pytest.mark.parametrize("step", [20, 30, 60])
+@pytest.mark.parametrize(
+    "step", [pytest.param(20, marks=pytest.mark.slow), 30, pytest.param(60, marks=pytest.mark.slow)]
+)
 def test_a_signal_loses_nothing_even_in_an_evaluation(tmp_path, never_stopped, env, step, monkeypatch):
     whole = never_stopped(env, "uadqn")
     run = training_loop.Evaluator.run
@@ -113,7 +115,7 @@ def test_resuming_what_is_no_run_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("env", [CLIFF, "CartPole-v1"], ids=["compiled", "hosted"])
-@pytest.mark.parametrize("cut", [260, 500])
+@pytest.mark.parametrize("cut", [260, pytest.param(500, marks=pytest.mark.slow)])
 def test_automatic_evaluations_do_not_depend_on_where_a_run_was_cut(tmp_path, env, cut, monkeypatch):
     """The evaluation at the end of the shorter run is none of the longer one's."""
     monkeypatch.setattr(schedule, "AUTO_EVERY", 100)

@@ -79,9 +79,11 @@ def test_claims_follow_from_the_errors():
     assert verdicts == [*of_a_task, *of_a_task, Verdict.HOLDS, Verdict.HOLDS]
 
 
-def test_a_short_experiment_gives_a_table_and_a_figure(sweep):
+def test_a_short_experiment_gives_a_table_and_a_figure(sweep, monkeypatch):
+    (*_, last), (*_, task) = calibration.TASKS, calibration.TASKS.values()
+    monkeypatch.setattr(calibration, "TASKS", {last: task})
     outcome = calibration.run(Config(seeds=1, steps=250, candidates="paper"), sweep)
     table = outcome.tables["data"]
-    assert table["task"].tolist() == list(calibration.TASKS)
+    assert table["task"].tolist() == [last]
     assert np.isfinite(table["aleatoric_error"]).all()
-    assert len(outcome.figure.axes) == 6
+    assert len(outcome.figure.axes) == 3

@@ -6,10 +6,10 @@ import pytest
 import surefoot
 from surefoot.model import MODELS
 from surefoot.runs.live_run import SavedLearner
-from tests.small_models import QUICK, TwoArms, have_equal_learners
+from tests.small_models import QUICK, TwoArms, have_equal_learners, quick_with
 
 
-@pytest.fixture(scope="module", params=list(MODELS))
+@pytest.fixture(scope="module", params=quick_with("uadqn", "dqn"))
 def trained(request):
     return MODELS[request.param]("CartPole-v1", seed=1, **QUICK).learn(120, progress=False)
 

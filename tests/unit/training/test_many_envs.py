@@ -1,5 +1,7 @@
 """Several environments in one run: what is stored, learned, recorded and resumed."""
 
+from functools import cache
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -39,6 +41,7 @@ def counting():
     return Environment(reset, step, Box(0, 1_000, (2,)), Discrete(2))
 
 
+@cache
 def made(agent="dqn", **settings):
     """A driver on the counting environment."""
     kind = AGENTS[agent]
