@@ -66,7 +66,7 @@ def test_claims_fail_for_independent_narrow_and_correlated_wide_networks():
 def test_a_short_experiment_gives_tables_and_a_figure_and_reports_progress(monkeypatch):
     monkeypatch.setattr(widths, "MEMBERS", 3)
     progress = []
-    outcome = widths.run(widths.Config(seeds=3, steps=20, widths=(10, 20)), progress.append)
+    outcome = widths.run(widths.Config(seeds=3, steps=20, widths=(10, 100)), progress.append)
     assert sum(progress) == pytest.approx(1)
     table = outcome.tables["data"]
     assert len(table["x"]) == 2 * 2 * 3 * len(widths.GRID)
