@@ -66,14 +66,13 @@ def contenders(works: Iterable[Work]) -> list[Contender]:
 
         return make_steps
 
-    distinct = {work.memory: work for work in works}.values()
-
     def memory(work: Work) -> Contender:
         # Ones: zeros would be one page of memory that stands for all.
         x, y, total = (np.ones(work.array_bytes // (3 * FLOAT_BYTES), np.float32) for _ in range(3))
         return Contender(work.memory, repeated(lambda: np.add(x, y, out=total)))
 
-    return [Contender(PRODUCTS, repeated(lambda: np.matmul(a, b, out=product))), *map(memory, distinct)]
+    of_each_size = {work.memory: work for work in works}.values()
+    return [Contender(PRODUCTS, repeated(lambda: np.matmul(a, b, out=product))), *map(memory, of_each_size)]
 
 
 def work_of(name: str) -> Work:

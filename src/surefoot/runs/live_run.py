@@ -241,7 +241,7 @@ class LiveRun:
 
     def _template(self) -> TrainState:
         """The shapes of the state of training."""
-        shape = (*([self.config.envs] if self.config.envs > 1 else []), *(self._space.shape or ()))
+        shape = (*steps.env_axis(self.config), *(self._space.shape or ()))
         obs = jax.ShapeDtypeStruct(shape, stored_dtype(self._space))
         return jax.eval_shape(
             lambda key, obs: steps.init_state(self.agent, self.config, key, obs), jax.random.key(0), obs

@@ -91,6 +91,11 @@ def for_each_env(config: AgentConfig, function: Callable[..., Any]) -> Callable[
     return function if config.envs == 1 else jax.vmap(function)
 
 
+def env_axis(config: AgentConfig) -> tuple[int, ...]:
+    """The axis that arrays of several environments have in front; none for a single one."""
+    return () if config.envs == 1 else (config.envs,)
+
+
 def env_keys(config: AgentConfig, key: RandomKey) -> RandomKey | RandomKeys:
     """A key for each environment."""
     return key if config.envs == 1 else jax.random.split(key, config.envs)
@@ -98,7 +103,7 @@ def env_keys(config: AgentConfig, key: RandomKey) -> RandomKey | RandomKeys:
 
 def new_episode(config: AgentConfig, key: RandomKey) -> Episode:
     """An episode that begins, in each environment."""
-    shape = () if config.envs == 1 else (config.envs,)
+    shape = env_axis(config)
     return Episode(env_keys(config, key), jnp.zeros(shape, float), jnp.zeros(shape, jnp.int32))
 
 
