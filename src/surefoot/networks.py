@@ -164,7 +164,7 @@ class MinAtarCNN(eqx.Module):
     ) -> Float[Array, "features"]:
         """The last hidden layer."""
         convolution_key, hidden_key = _split(key, 2)
-        patches = _patches_as(self.convolution.weight.dtype, image)
+        patches = patches_3x3(image.astype(self.convolution.weight.dtype))
         convolved = self.dropout(jax.nn.relu(self.convolution(patches)).reshape(-1), convolution_key)
         return self.dropout(jax.nn.relu(self.hidden(convolved)), hidden_key)
 
@@ -196,8 +196,8 @@ def minatar_cnn(
 
 
 def patches_3x3(
-    image: Shaped[Array, "height width channels"],
-) -> Shaped[Array, "positions 9*channels"]:
+    image: Float[Array, "height width channels"],
+) -> Float[Array, "positions 9*channels"]:
     """All 3x3 windows of an image, one per row, from top left to bottom right.
 
     Three columns are joined first, then three rows of those: fewer and longer copies than nine windows.
@@ -206,12 +206,6 @@ def patches_3x3(
     strips = jnp.concatenate([image[:, j : j + columns] for j in range(3)], axis=-1)
     windows = jnp.concatenate([strips[i : i + rows] for i in range(3)], axis=-1)
     return windows.reshape(rows * columns, 9 * channels)
-
-
-def _patches_as(dtype: Any, image: Shaped[Array, "height width channels"]) -> Float[Array, "..."]:
-    """The windows of an image as floats; booleans are copied as bytes, a quarter of the memory."""
-    small = image.astype(jnp.int8) if image.dtype == bool else image.astype(dtype)
-    return patches_3x3(small).astype(dtype)
 
 
 def features_of(network: Any, x: Array) -> Float[Array, "features"]:
@@ -315,7 +309,7 @@ class MinAtarHeads(eqx.Module):
 
     def __call__(self, image: Shaped[Array, "height width channels"]) -> Float[Array, "heads ..."]:
         """Outputs of all heads for one image."""
-        patches = _patches_as(self.convolution.weight.dtype, image)
+        patches = patches_3x3(image.astype(self.convolution.weight.dtype))
         features = jax.nn.relu(self.convolution(patches)).reshape(-1)
         hidden = jax.nn.relu(self.hidden(features)).reshape(self.output.shape[0], -1)
         values = jnp.einsum("koh,kh->ko", self.output, hidden) + self.output_bias

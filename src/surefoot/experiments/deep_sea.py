@@ -219,8 +219,7 @@ def run(config: Config, sweep: Sweep) -> Outcome:
         "solved_episode": np.array([found[key][0] for key in keys]),
         "episodes": np.array([found[key][1] for key in keys]),
     }
-    episodes = config.steps // max(config.sizes)
-    return Outcome(claims(table, episodes), {"data": table}, figure.draw(table, ALSO_SHOWN))
+    return Outcome(claims(table, rounds(config)[-1]), {"data": table}, figure.draw(table, ALSO_SHOWN))
 
 
 def claims(table: Table, episodes: int) -> list[Claim]:
