@@ -6,7 +6,7 @@ BIN := .venv/bin
 PINS := constraints.txt pyproject.toml
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup demo test test-parity test-ray soak bench check format clean
+.PHONY: setup demo test test-parity test-ray soak bench peers check format clean
 
 setup: .venv/installed-dev
 
@@ -28,6 +28,14 @@ soak: .venv/installed-dev
 
 bench: .venv/installed-bench
 	$(BIN)/surefoot bench --json bench.json $(ARGS)
+
+# Other libraries in JAX, each in an environment of its own, for `surefoot bench`.
+peers: .peers/rejax/installed .peers/sbx/installed
+
+.peers/%/installed: tools/peers/%.txt
+	$(PYTHON) -m venv .peers/$*
+	.peers/$*/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
 
 check: .venv/installed-dev
 	$(BIN)/ruff format --check .

@@ -1,5 +1,6 @@
-"""Hosted training on CartPole-v1, compared with SB3-contrib's QR-DQN: equal network, batch and updates."""
+"""Hosted training on CartPole-v1, compared with SB3-contrib and SBX: equal network, batch and updates."""
 
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -7,7 +8,7 @@ import jax
 from surefoot.agents import AGENTS
 from surefoot.agents.presets import resolve_settings
 from surefoot.architectures import architecture_for
-from surefoot.bench import sb3
+from surefoot.bench import jax_peers, sb3
 from surefoot.bench.surefoot_agents import AGENT_NAMES
 from surefoot.bench.timing import Contender, seconds_per_call
 from surefoot.envs.checked import CheckedEnv, make_env
@@ -15,13 +16,23 @@ from surefoot.training import hosted_driver
 
 ENV_ID = "CartPole-v1"
 WIDTHS = (64, 64)
-BATCH, LEARNING_STARTS, CAPACITY = 32, 1_000, 50_000
+SETTINGS: dict[str, Any] = {
+    "batch_size": 32,
+    "learning_starts": 1_000,
+    "replay_capacity": 50_000,
+    "target_period": 1_000,
+}
+"""Settings of all libraries."""
 
 
-def contenders() -> list[Contender]:
-    """Surefoot's agents and, if it is installed, SB3-contrib's QR-DQN."""
-    peer = [sb3.cartpole(WIDTHS, BATCH, CAPACITY)] if sb3.is_installed() else []
-    return [*map(_surefoot_contender, AGENT_NAMES), *peer]
+def contenders(peers: Path) -> list[Contender]:
+    """Surefoot's agents and, where they are installed, SB3-contrib's QR-DQN and SBX's DQN."""
+    capacity, batch = SETTINGS["replay_capacity"], SETTINGS["batch_size"]
+    in_torch = [sb3.cartpole(WIDTHS, batch, capacity)] if sb3.is_installed() else []
+    dqn = resolve_settings("dqn", "control", SETTINGS)
+    like_dqn = {**SETTINGS, "learning_rate": dqn.learning_rate, "discount": dqn.discount, "widths": WIDTHS}
+    in_jax = [] if jax_peers.missing(peers, "sbx") else [jax_peers.sbx(peers, like_dqn)]
+    return [*map(_surefoot_contender, AGENT_NAMES), *in_torch, *in_jax]
 
 
 def seconds_per_check() -> float:
@@ -33,11 +44,7 @@ def seconds_per_check() -> float:
 
 
 def _surefoot_contender(name: str) -> Contender:
-    settings: dict[str, Any] = {
-        "batch_size": BATCH,
-        "learning_starts": LEARNING_STARTS,
-        "replay_capacity": CAPACITY,
-    }
+    settings = dict(SETTINGS)
     if name in {"uadqn", "qrdqn"}:
         settings["quantiles"] = sb3.QUANTILES
     config = resolve_settings(name, "control", settings)
@@ -46,7 +53,7 @@ def _surefoot_contender(name: str) -> Contender:
     architecture = architecture_for(environment.observation_space, spec)
     agent = AGENTS[name].make(config, architecture, int(environment.action_space.n), None)
     driver = hosted_driver.make(agent, environment, config, 0)
-    state = driver.advance(driver.init(jax.random.key(0)), LEARNING_STARTS + 500).state
+    state = driver.advance(driver.init(jax.random.key(0)), config.learning_starts + 500).state
 
     def make_steps(count: int) -> None:
         nonlocal state

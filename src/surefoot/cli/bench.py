@@ -19,6 +19,8 @@ from surefoot.bench import (
     cartpole,
     checkpoint_cost,
     hardware_bound,
+    jax_peers,
+    other_process,
     paper_release,
     sb3,
     scaling,
@@ -50,6 +52,10 @@ class Bench:
     """Parts to measure; by default all."""
     released_code: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """A checkout of IndustAI/risk-and-uncertainty, the released code of the paper, to be measured too."""
+    before: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
+    """A checkout of an earlier revision of Surefoot, to be measured too."""
+    peers: Annotated[Path, tyro.conf.arg(metavar="DIR")] = Path(".peers")
+    """The environments of other libraries in JAX, as `make peers` installs them."""
     json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """A file for the measurements, in JSON."""
     rounds: int = 7
@@ -63,6 +69,8 @@ class Bench:
         require("seconds", self.seconds, 0 < self.seconds < math.inf, "finite numbers above 0")
         if self.released_code is not None:
             paper_release.require_checkout(self.released_code)
+        if self.before is not None:
+            other_process.sources_of(self.before)
         if self.json is not None:
             require("json", self.json, self.json.parent.is_dir(), "a file in a directory that exists")
 
@@ -125,6 +133,8 @@ def _minatar(what: Bench, console: Console) -> dict[str, Any]:
         *(surefoot_agents.hosted_contender(name) for name in surefoot_agents.AGENT_NAMES),
         *(sb3.minatar() if sb3.is_installed("minatar") else ()),
         *(paper_release.contenders(what.released_code) if what.released_code is not None else ()),
+        *(_earlier_agents(what.before) if what.before is not None else ()),
+        *(() if jax_peers.missing(what.peers, "rejax") else jax_peers.rejax(what.peers, _like_dqn())),
         *hardware_bound.contenders(work.values()),
     ]
     speeds = _measured(what, "MinAtar Breakout", contenders)
@@ -132,7 +142,8 @@ def _minatar(what: Bench, console: Console) -> dict[str, Any]:
     ratios: dict[str, float] = {}
     for name, speed in compiled.items():
         ratios[f"{name}, hosted / compiled"] = speeds[f"{name}, hosted"].ratio_to(speed)
-        for other in (sb3.PEERS.get(name), paper_release.label(name)):
+        rivals = (jax_peers.REJAX, jax_peers.REJAX_UNIFORM) if name == "dqn" else ()
+        for other in (sb3.PEERS.get(name), paper_release.label(name), f"{name}, before", *rivals):
             if other in speeds:
                 ratios[f"{name}, compiled / {other}"] = speed.ratio_to(speeds[other])
     limits = {name: 1 / each.seconds(speeds) for name, each in work.items()}
@@ -153,6 +164,7 @@ def _minatar(what: Bench, console: Console) -> dict[str, Any]:
         )
     if not sb3.is_installed("minatar"):
         console.print("the other libraries are not installed: pip install 'surefoot[bench]'", markup=False)
+    _name_missing(what, console, "rejax")
     return {
         "speeds": [speed._asdict() for speed in speeds.values()],
         "ratios": ratios,
@@ -165,12 +177,33 @@ def _minatar(what: Bench, console: Console) -> dict[str, Any]:
     }
 
 
+def _earlier_agents(checkout: Path) -> list[Contender]:
+    return [other_process.earlier_revision(name, checkout) for name in surefoot_agents.AGENT_NAMES]
+
+
+def _like_dqn() -> dict[str, Any]:
+    config = surefoot_agents.agent_settings("dqn")
+    names = ["batch_size", "replay_capacity", "target_period", "learning_rate", "discount", "learning_starts"]
+    return {name: getattr(config, name) for name in names}
+
+
+def _name_missing(what: Bench, console: Console, library: str) -> None:
+    if jax_peers.missing(what.peers, library):
+        console.print(f"{library} is not installed in {what.peers}: {jax_peers.INSTALL}", markup=False)
+
+
 def _cartpole(what: Bench, console: Console) -> dict[str, Any]:
-    speeds = _measured(what, "CartPole-v1, hosted", cartpole.contenders())
+    speeds = _measured(what, "CartPole-v1, hosted", cartpole.contenders(what.peers))
     peer = speeds.get(sb3.PEERS["qrdqn"])
     console.print(_table("CartPole-v1, hosted, one update per step", list(speeds.values()), peer))
+    if jax_peers.SBX in speeds:
+        ratio = speeds["Surefoot dqn"].ratio_to(speeds[jax_peers.SBX])
+        console.print(f"Surefoot dqn / {jax_peers.SBX}: {ratio:.2f}")
+    _name_missing(what, console, "sbx")
     check = cartpole.seconds_per_check()
-    costs = {name: check * speed.steps_per_second for name, speed in speeds.items() if speed != peer}
+    costs = {
+        name: check * speed.steps_per_second for name, speed in speeds.items() if name.startswith("Surefoot")
+    }
     worst = max(costs, key=lambda name: costs[name])
     console.print(
         f"checking a response of the environment: {check * 1e6:.1f} us, "

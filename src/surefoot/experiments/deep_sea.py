@@ -42,13 +42,13 @@ SMALLEST_DEEP = 20
 NETWORK = "mlp:50,50"
 LEARNING_SETTINGS: dict[str, Any] = {
     "discount": 0.99,
-    "learning_rate": 3e-3,
+    "learning_rate": 1e-3,
     "batch_size": 64,
-    "replay_capacity": 10_000,
+    "replay_capacity": 100_000,
     "learning_starts": 128,
     "target_period": 20,
 }
-"""Settings of all agents: those of bsuite's but for the learning rate, the batch and the target's period."""
+"""Settings of all agents: those of bsuite's but for the replay, the batch and the target's period."""
 EPSILON = {"initial_epsilon": 1.0, "final_epsilon": 0.05, "final_epsilon_step": 1_000}
 HEADS = {"heads": 10, "initial_epsilon": 0.0, "final_epsilon": 0.0, "final_epsilon_step": 1}
 DEEP: dict[str, Any] = {
@@ -56,6 +56,7 @@ DEEP: dict[str, Any] = {
     "kappa": 1.0,
     "auxiliary_networks": 10,
     "posterior": "prior-functions",
+    "prior_function_scale": 6.0,
     "targets": "own-greedy",
     "aleatoric": "biased",
     "explorer": "thompson-draw",
