@@ -21,6 +21,8 @@ def checkout(tmp_path):
     """An earlier revision whose agent prints, and fails when it is asked for many steps."""
     bench = tmp_path / "src" / "surefoot" / "bench"
     bench.mkdir(parents=True)
+    for package in (bench.parent, bench):
+        (package / "__init__.py").touch()
     (bench / "surefoot_agents.py").write_text(
         "from types import SimpleNamespace\n"
         "def make_steps(count):\n"
