@@ -6,7 +6,7 @@ have strayed from the path to the treasure (mean regret below 0.9).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import count, product, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ MAX_REGRET = 0.9
 LOG_EPISODES = 10
 """Episodes between entries of the log, which is how finely the solving episode is known."""
 FIRST_ROUND = 1_000
-"""Episodes that each run makes in a first round, if there are twice as many; what is solved then ends."""
+"""Episodes that each run makes in a first round, if there are twice as many; what a round solves ends."""
 SMALLEST_DEEP = 20
 """The smallest size on which claims are judged: smaller ones can be solved by chance."""
 
@@ -178,9 +178,10 @@ def solved_at(episodes: NDArray[Any], regret: NDArray[Any]) -> float:
 
 
 def rounds(config: Config) -> list[int]:
-    """Episodes of a run after each round."""
+    """Episodes of a run after each round, twice as many as after the one before; the last may be longer."""
     episodes = max(config.steps // max(config.sizes), 1)
-    return [FIRST_ROUND, episodes] if episodes >= 2 * FIRST_ROUND else [episodes]
+    doubled = (FIRST_ROUND * 2**k for k in count())
+    return [*takewhile(lambda each: 2 * each <= episodes, doubled), episodes]
 
 
 def solved_episodes(

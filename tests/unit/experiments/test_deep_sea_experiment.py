@@ -19,6 +19,7 @@ def test_solved_is_the_first_episode_with_a_mean_regret_below_nine_tenths():
 def test_long_runs_have_a_first_round_and_sizes_have_equally_many_episodes():
     assert deep_sea.rounds(Config(steps=8_000, sizes=(5, 20))) == [400]
     assert deep_sea.rounds(Config(steps=60_000, sizes=(20,))) == [1_000, 3_000]
+    assert deep_sea.rounds(Config(steps=400_000, sizes=(40,))) == [1_000, 2_000, 4_000, 10_000]
     assert deep_sea.rounds(Config(steps=100, sizes=(100,))) == [1]
 
 
