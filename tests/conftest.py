@@ -30,6 +30,22 @@ settings.register_profile("surefoot", deadline=None, derandomize=True)
 settings.load_profile("surefoot")
 
 
+MAX_MEMORY_MAPS = 40_000
+"""Linux gives a process 65,530, every compiled program takes some, and JAX crashes when there are none left."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def memory_maps_left():
+    """Compiled programs are dropped between modules if they take too many memory maps."""
+    yield
+    maps = Path("/proc/self/maps")
+    if maps.exists() and len(maps.read_bytes().splitlines()) > MAX_MEMORY_MAPS:
+        from surefoot.program_cache import PROGRAMS
+
+        PROGRAMS.clear()
+        jax.clear_caches()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def unlimited_program_cache():
     """One process runs the tests of many agents; a user's has a few."""

@@ -24,8 +24,8 @@ from surefoot.training import driver, records
 from surefoot.training import step as steps
 from surefoot.training.driver import AdvanceResult, Driver, Stop
 from surefoot.training.episode_seeds import Stream, episode_seed
-from surefoot.training.flat_state import FlatLayout, flat_layout
-from surefoot.training.records import ActionChoice, StepRecord
+from surefoot.training.flat_state import flat_layout
+from surefoot.training.records import MAX_RECORDS, ActionChoice, StepRecord
 from surefoot.training.step import EnvResponse, TrainState
 from surefoot.types import Agent, RandomKey
 
@@ -47,15 +47,25 @@ class HostedState(NamedTuple):
     episode: PlayedEpisode
 
 
+class Carry(NamedTuple):
+    """What one step leaves to the next, on the device."""
+
+    train: TrainState
+    choice: ActionChoice
+    records: StepRecord
+    """Of the last steps; that of step i stands at i modulo the length."""
+
+
 class HostedPrograms(NamedTuple):
-    """What is compiled; it does not depend on the environment."""
+    """What is compiled; it does not depend on the environment. A flat list of arrays holds a `Carry`."""
 
     init: Callable[..., tuple[TrainState, ActionChoice]]
     restart: Callable[..., tuple[TrainState, ActionChoice]]
-    one_step: Callable[..., tuple[list[Array], ActionChoice, StepRecord]]
+    flatten: Callable[[TrainState, ActionChoice], list[Array]]
+    unflatten: Callable[[list[Array]], tuple[TrainState, ActionChoice]]
+    one_step: Callable[[list[Array], EnvResponse], tuple[list[Array], Array]]
     renew_target: Callable[[list[Array]], list[Array]]
-    empty_buffer: Callable[[], StepRecord]
-    layout: FlatLayout
+    records_of: Callable[[list[Array]], StepRecord]
     choice_shapes: ActionChoice
 
 
@@ -74,36 +84,52 @@ def _programs(agent: Agent, config: AgentConfig, shape: tuple[int, ...], dtype: 
         return state, steps.choose_action(agent, config, state, steps.step_keys(state))
 
     state_shapes, choice_shapes = jax.eval_shape(init, jax.random.key(0), jax.ShapeDtypeStruct(shape, dtype))
-    layout = flat_layout(state_shapes)
 
-    @partial(jit_for_speed, donate_argnums=(0, 2))
-    def one_step(
-        flat: list[Array], choice: ActionChoice, buffer: StepRecord, i: Any, response: EnvResponse
-    ) -> tuple[list[Array], ActionChoice, StepRecord]:
-        state = layout.unflatten(flat)
-        learn = state.step >= config.learning_starts
-        keys = steps.step_keys(state)
+    def carry_of(state: TrainState, choice: ActionChoice) -> Carry:
+        (_, number, length), flag = state_shapes.episode, choice_shapes.nongreedy
+        record = StepRecord(choice_shapes, number, flag, flag, number, length, {})
+        return Carry(state, choice, records.allocate(record))
+
+    layout = flat_layout(jax.eval_shape(carry_of, state_shapes, choice_shapes))
+
+    # Not donated: large arrays come out as they went in, which JAX does without a copy.
+    @jit_for_startup
+    def flatten(state: TrainState, choice: ActionChoice) -> list[Array]:
+        return layout.flatten(carry_of(state, choice))
+
+    @jit_for_startup
+    def unflatten(flat: list[Array]) -> tuple[TrainState, ActionChoice]:
+        state, choice, _ = layout.unflatten(flat)
+        return state, choice
+
+    @partial(jit_for_speed, donate_argnums=0)
+    def one_step(flat: list[Array], response: EnvResponse) -> tuple[list[Array], Array]:
+        state, choice, buffer = layout.unflatten(flat)
+        learn, keys = state.step >= config.learning_starts, steps.step_keys(state)
+        index = state.step % MAX_RECORDS
         state, record = steps.store_and_learn(agent, config, state, keys, choice, response, learn)
-        next_choice = steps.choose_action(agent, config, state, steps.step_keys(state))
-        return layout.flatten(state), next_choice, records.write(buffer, i, record)
+        choice = steps.choose_action(agent, config, state, steps.step_keys(state))
+        carry = Carry(state, choice, records.write(buffer, index, record))
+        return layout.flatten(carry), choice.action
 
     @partial(jit_for_startup, donate_argnums=0)
     def renew_target(flat: list[Array]) -> list[Array]:
-        state = layout.unflatten(flat)
-        return layout.flatten(state._replace(learner=agent.renew_target(state.learner)))
+        carry = layout.unflatten(flat)
+        learner = agent.renew_target(carry.train.learner)
+        return layout.flatten(carry._replace(train=carry.train._replace(learner=learner)))
 
     @jit_for_startup
-    def empty_buffer() -> StepRecord:
-        (_, number, length), flag = state_shapes.episode, choice_shapes.nongreedy
-        return records.allocate(StepRecord(choice_shapes, number, flag, flag, number, length, {}))
+    def records_of(flat: list[Array]) -> StepRecord:
+        return layout.unflatten(flat).records
 
     return HostedPrograms(
         jit_for_startup(init),
         jit_for_startup(restart),
+        flatten,
+        unflatten,
         one_step,
         renew_target,
-        empty_buffer,
-        layout,
+        records_of,
         choice_shapes,
     )
 
@@ -139,35 +165,34 @@ def make(agent: Agent, env: CheckedEnv, config: AgentConfig, seed: int) -> Drive
     def advance(state: HostedState, count: int, stop: Stop = driver.never_stop) -> AdvanceResult:
         driver.require_steps(count, config)
         train, choice, episode = state
-        now = int(train.step)
-        flat = programs.layout.flatten(train)
+        now, action = int(train.step), int(choice.action)
+        flat = programs.flatten(train, choice)
         end = now + count
         parts: list[StepRecord] = []
         error: BaseException | None = None
         stopped = False
         while now < end and not stopped:
             first, until = now, driver.next_boundary(now, end, config)
-            buffer, infos = programs.empty_buffer(), list[dict[str, Any]]()
+            infos: list[dict[str, Any]] = []
             while now < until and not stopped:
                 try:
-                    found, next_start_obs, episode = play(int(choice.action), episode)
+                    found, next_start_obs, episode = play(action, episode)
                 except BaseException as raised:
                     # Whatever it is, what was learned before this step is returned with it.
                     error = raised
                     break
-                response = _response(found, next_start_obs)
-                flat, choice, buffer = programs.one_step(
-                    flat, choice, buffer, np.int32(now - first), response
-                )
+                flat, chosen = programs.one_step(flat, _response(found, next_start_obs))
+                action = chosen.item()
                 infos.append(found.info)
                 now += 1
                 stopped = stop()
             if now > first:
-                parts.append(records.read(buffer, now - first)._replace(info=_events(infos)))
+                made = records.read(programs.records_of(flat), now - first, first)
+                parts.append(made._replace(info=_events(infos)))
                 if driver.renews_target(now, config):
                     flat = programs.renew_target(flat)
             stopped = stopped or error is not None
-        state = HostedState(programs.layout.unflatten(flat), choice, episode)
+        state = HostedState(*programs.unflatten(flat), episode)
         return AdvanceResult(state, _concatenate(parts) if parts else None, error)
 
     def reopen(state: HostedState) -> HostedState:
