@@ -31,7 +31,7 @@ settings.load_profile("surefoot")
 
 
 MAX_MEMORY_MAPS = 40_000
-"""Linux gives a process 65,530, every compiled program takes some, and JAX crashes when there are none left."""
+"""Linux gives a process 65,530, each compiled program takes some, and JAX crashes when none is left."""
 
 
 @pytest.fixture(scope="module", autouse=True)
