@@ -1,4 +1,4 @@
-"""`jax.jit` with compiler options for two purposes: a fast program, or a short compilation."""
+"""`jax.jit` with compiler options: for a fast program, for a short compilation, or for some of both."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,6 +24,15 @@ def jit_for_startup(function: Callable[..., Any], **options: Any) -> Callable[..
     return _jit(
         function, options, {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
     )
+
+
+def jit_for_log(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """`jax.jit` for programs that run once for each entry of the log.
+
+    Without its newer emitters, XLA on CPU compiles them in two thirds of the time, and they run half as
+    fast; without optimisation, they would run a tenth as fast.
+    """
+    return _jit(function, options, {"xla_cpu_use_fusion_emitters": False})
 
 
 def _jit(function: Callable[..., Any], options: dict[str, Any], on_cpu: dict[str, Any]) -> Callable[..., Any]:

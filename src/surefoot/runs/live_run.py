@@ -1,6 +1,7 @@
 """A run under way: an agent's state in an environment and its metrics, saved to checkpoints and loaded."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,12 +13,12 @@ from surefoot.agents.base import AgentConfig
 from surefoot.envs.checked import stored_dtype
 from surefoot.envs.resolve import EnvHandle
 from surefoot.errors import UserError, require
-from surefoot.jit import jit_for_startup
+from surefoot.jit import jit_for_log, jit_for_startup
 from surefoot.model_spec import ModelSpec
 from surefoot.program_cache import cached_program
 from surefoot.runs import checkpoint, tensors
 from surefoot.runs.checkpoint import CheckpointError, Manifest
-from surefoot.runs.divergence import FiniteCheck, check_finite, require_finite
+from surefoot.runs.divergence import check_finite, require_finite
 from surefoot.runs.metrics import EpisodeRow, RunMetrics
 from surefoot.system.memory import require_memory_for
 from surefoot.text import error_line
@@ -49,8 +50,8 @@ class SavedLearner(NamedTuple):
 class Monitors(NamedTuple):
     """Programs that look at the state of training."""
 
-    check: Callable[[TrainState], FiniteCheck]
-    loss_on: Callable[[TrainState, Any], Any]
+    loss: Callable[[TrainState], Scalar]
+    loss_on: Callable[[TrainState, Any], Scalar]
 
 
 @cached_program
@@ -58,7 +59,7 @@ def _monitors(agent: Agent, config: AgentConfig) -> Monitors:
     def loss_on(state: TrainState, batch: Transition) -> Scalar:
         return agent.loss(state.learner, batch, state.replay.size.astype(float), state.key)
 
-    return Monitors(jax.jit(lambda state: check_finite(agent, config, state)), jit_for_startup(loss_on))
+    return Monitors(jit_for_log(partial(steps.current_loss, agent, config)), jit_for_startup(loss_on))
 
 
 class LiveRun:
@@ -80,6 +81,8 @@ class LiveRun:
         self._state: Any = None
         self._saved: SavedState | None = None
         self._saved_learner: SavedLearner | None = None
+        self._loss: float | None = None
+        """The loss after the last steps; None if there were none since the run was made or loaded."""
         self._initial_learner: Learner | None = None
         """For beliefs and actions before any training."""
         self._episode_is_lost = False
@@ -156,14 +159,16 @@ class LiveRun:
         if record is None:
             return [], error
         state = self._state.train
-        require_finite(self.config, state, self._monitors.check(state), record, self._monitors.loss_on)
+        self._loss = float(self._monitors.loss(state))
+        check = check_finite(state.learner, self._loss)
+        require_finite(self.config, state, check, record, self._monitors.loss_on)
         return self.metrics.add(record, before, self.config.envs), error
 
     def scalars(self) -> dict[str, float]:
         """The scalars of the next entry of the log."""
         scalars, state = self.metrics.scalars(), self._train_state
         if state is not None and self.step > self.config.learning_starts:
-            loss = float(self._monitors.check(state).loss)
+            loss = self._loss if self._loss is not None else float(self._monitors.loss(state))
             scalars |= {"train/loss": loss} if np.isfinite(loss) else {}
         return scalars
 
