@@ -51,12 +51,13 @@ LEARNING_SETTINGS: dict[str, Any] = {
 """Settings of all agents: those of bsuite's but for the replay, the batch and the target's period."""
 EPSILON = {"initial_epsilon": 1.0, "final_epsilon": 0.05, "final_epsilon_step": 1_000}
 HEADS = {"heads": 10, "initial_epsilon": 0.0, "final_epsilon": 0.0, "final_epsilon_step": 1}
+PRIOR_SCALE = 6.0
+"""Factor of the prior functions of all agents that have some."""
+PRIOR_FUNCTIONS = {"posterior": "prior-functions", "prior_function_scale": PRIOR_SCALE}
 DEEP: dict[str, Any] = {
     "quantiles": 10,
     "kappa": 1.0,
     "auxiliary_networks": 10,
-    "posterior": "prior-functions",
-    "prior_function_scale": 6.0,
     "targets": "own-greedy",
     "aleatoric": "biased",
     "explorer": "thompson-draw",
@@ -77,7 +78,8 @@ class Candidate:
 
 
 def _deep(group: str, label: str, **settings: Any) -> Candidate:
-    return Candidate(group, label, settings={**DEEP, **settings})
+    posterior = {} if "posterior" in settings else PRIOR_FUNCTIONS
+    return Candidate(group, label, settings={**DEEP, **posterior, **settings})
 
 
 AGENTS, EXPLORERS, POSTERIORS = "Agents", "Explorers of UA-DQN", "Posteriors of UA-DQN"
@@ -86,7 +88,7 @@ CANDIDATES = {
     "qrdqn": Candidate(AGENTS, "QR-DQN", "qrdqn", {"quantiles": 10, "kappa": 1.0, **EPSILON}),
     "bootstrapped": Candidate(AGENTS, "Bootstrapped DQN", "bootstrapped", HEADS),
     "bootstrapped-prior": Candidate(
-        AGENTS, "Bootstrapped DQN, priors", "bootstrapped", {**HEADS, "head_prior_scale": 3.0}
+        AGENTS, "Bootstrapped DQN, priors", "bootstrapped", {**HEADS, "head_prior_scale": PRIOR_SCALE}
     ),
     "paper": _deep(
         AGENTS,
@@ -110,7 +112,7 @@ CANDIDATES = {
     "own-targets": _deep(POSTERIORS, "prior functions, own targets, shared actions", targets="own"),
     "anchored": _deep(POSTERIORS, "anchored", posterior="anchored"),
     "ensemble": _deep(POSTERIORS, "ensemble", posterior="ensemble"),
-    "epinet": _deep(POSTERIORS, "epinet", posterior="epinet", epinet_prior_scale=3.0),
+    "epinet": _deep(POSTERIORS, "epinet", posterior="epinet", epinet_prior_scale=PRIOR_SCALE),
     "mc-dropout": _deep(POSTERIORS, "MC dropout", posterior="mc-dropout"),
     "bayes-by-backprop": _deep(POSTERIORS, "Bayes by Backprop", posterior="bayes-by-backprop"),
 }
