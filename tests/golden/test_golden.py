@@ -25,7 +25,13 @@ def lines_of(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-@pytest.mark.parametrize("name", RUNS)
+REPETITIONS = {"dqn-compiled", "qrdqn-hosted", "bootstrapped-hosted"}
+"""Runs of an agent or a driver that other runs have too, left to `make soak`."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in REPETITIONS)) for name in RUNS]
+)
 @pytest.mark.usefixtures("double_precision")
 def test_a_seeded_run_is_what_it_was(name, tmp_path):
     seeded_run(name, tmp_path)

@@ -21,7 +21,8 @@ def test_calibrated_changes_only_its_own_settings_of_the_preset_that_suits(agent
     assert resolve_settings(agent, "calibrated", {}, space) == replace(suits, **changed)
 
 
-def test_on_vectors_uadqn_is_calibrated_by_default():
+def test_on_vectors_uadqn_is_calibrated_by_default(few_networks, monkeypatch):
+    monkeypatch.setitem(PRESETS["control"].by_agent["uadqn"], "auxiliary_networks", few_networks)
     assert resolve_settings("uadqn", "control", {}) == resolve_settings("uadqn", "calibrated", {}, VECTORS)
 
 
