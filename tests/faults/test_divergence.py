@@ -127,7 +127,7 @@ def test_no_two_runs_or_environments_share_a_stream(amount, reached):
 @pytest.mark.parametrize(
     "env",
     [
-        pytest.param(CLIFF, id="compiled"),
+        pytest.param(CLIFF, id="compiled", marks=pytest.mark.slow),
         pytest.param("CartPole-v1", id="hosted", marks=pytest.mark.slow),
     ],
 )

@@ -89,6 +89,7 @@ def test_of_many_that_start_at_once_exactly_one_runs(tmp_path, amount, reached):
     reached("two writers", f"{count} simultaneous starts", "exactly one ran, the others exit 2")
 
 
+@pytest.mark.slow
 def test_a_lock_is_released_as_soon_as_its_holder_is_killed(tmp_path):
     out = tmp_path / "run"
     process = command(*LONG, "--env", CLIFF, "--out", out)

@@ -99,6 +99,7 @@ def test_every_run_is_done_once_when_the_sweep_is_killed(tmp_path, amount, reach
     reached("sweep", f"{kills} kills of the driver of {count} runs", "each done once, bit-identical")
 
 
+@pytest.mark.slow
 def test_at_an_interruption_runs_save_and_the_same_command_continues(tmp_path):
     plan = tiny_plan(tmp_path, 2)
     process = start_sweep(plan, tmp_path / "sweep")

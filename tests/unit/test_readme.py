@@ -106,6 +106,7 @@ def test_the_members_that_are_recommended_can_be_made():
     assert (curious.settings.targets, curious.settings.explorer) == ("own-greedy", "thompson-draw")
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_page_on_environments_do_what_their_comments_say(tmp_path):
     code = "\n".join(examples((ROOT / "docs" / "your_environment.md").read_text()))
     actions = "[int(model.predict(weather, risk_aversion=aversion)[0]) for aversion in (None, 1.0)]"
@@ -118,6 +119,7 @@ def test_the_examples_of_the_page_on_environments_do_what_their_comments_say(tmp
     assert sent
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_page_on_networks_run(tmp_path):
     code = "\n".join(examples((ROOT / "docs" / "your_network.md").read_text()))
     expression = "model.beliefs(np.zeros(4, np.float32)).quantiles.shape"

@@ -181,10 +181,7 @@ def test_a_draw_is_one_function_of_its_key(name):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=() if name in {"mc-dropout", "epinet"} else pytest.mark.slow)
-        for name in POSTERIORS
-    ],
+    [pytest.param(name, marks=() if name == "epinet" else pytest.mark.slow) for name in POSTERIORS],
 )
 def test_every_posterior_trains_uadqn_and_is_saved_with_it(name, tmp_path):
     model = surefoot.UADQN(CLIFF, posterior=name, **QUICK).learn(60, progress=False)
