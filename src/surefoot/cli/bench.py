@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,11 +129,10 @@ def _minatar(what: Bench, console: Console) -> dict[str, Any]:
     """Surefoot's agents, other libraries and the bound of the hardware, measured in turns."""
     work = {name: hardware_bound.work_of(name) for name in surefoot_agents.AGENT_NAMES}
     contenders = [
-        *(surefoot_agents.compiled_contender(name) for name in surefoot_agents.AGENT_NAMES),
+        *_compiled_agents(what.before),
         *(surefoot_agents.hosted_contender(name) for name in surefoot_agents.AGENT_NAMES),
         *(sb3.minatar() if sb3.is_installed("minatar") else ()),
         *(paper_release.contenders(what.released_code) if what.released_code is not None else ()),
-        *(_earlier_agents(what.before) if what.before is not None else ()),
         *(() if jax_peers.missing(what.peers, "rejax") else jax_peers.rejax(what.peers, _like_dqn())),
         *hardware_bound.contenders(work.values()),
     ]
@@ -177,8 +176,12 @@ def _minatar(what: Bench, console: Console) -> dict[str, Any]:
     }
 
 
-def _earlier_agents(checkout: Path) -> list[Contender]:
-    return [other_process.earlier_revision(name, checkout) for name in surefoot_agents.AGENT_NAMES]
+def _compiled_agents(before: Path | None) -> Iterator[Contender]:
+    """The agents, each followed by that of an earlier revision: the closer two turns, the more alike."""
+    for name in surefoot_agents.AGENT_NAMES:
+        yield surefoot_agents.compiled_contender(name)
+        if before is not None:
+            yield other_process.earlier_revision(name, before)
 
 
 def _like_dqn() -> dict[str, Any]:
