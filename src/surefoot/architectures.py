@@ -16,7 +16,8 @@ from gymnasium.spaces import Discrete
 from jaxtyping import Array, Float, PyTree, Shaped
 
 from surefoot.errors import UserError, require
-from surefoot.networks import features_of, heads, minatar_cnn, minatar_heads, mlp, orthogonal
+from surefoot.layers import orthogonal
+from surefoot.networks import features_of, heads, minatar_cnn, minatar_heads, mlp
 from surefoot.registry import import_object, is_import_path
 from surefoot.text import error_line
 from surefoot.types import MakeNetwork, Network, NetworkFactory, ObservationSpace, RandomKey

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from surefoot import networks
-from surefoot.networks import draw_each, minatar_cnn, mlp, normal, orthogonal
+from surefoot.layers import normal
+from surefoot.networks import draw_each, minatar_cnn, mlp
 
 KEY = jax.random.key(0)
 MAKE_MINATAR = jax.jit(minatar_cnn((10, 10, 4), (6, 50)))
@@ -33,23 +34,6 @@ def test_an_mlp_is_affine_layers_with_an_activation_between_them(activation):
     np.testing.assert_allclose(network(jnp.asarray(x, jnp.float32)), y, rtol=1e-5)
 
 
-def test_a_product_with_the_weight_first_is_the_plain_one_with_its_gradients():
-    keys = jax.random.split(jax.random.key(0), 3)
-    weight, x, cotangent = (
-        jax.random.normal(key, shape) for key, shape in zip(keys, [(5, 7), (4, 7), (4, 5)], strict=True)
-    )
-
-    def loss(product):
-        return lambda weight, x: jnp.sum(cotangent * jax.vmap(product, in_axes=(None, 0))(weight, x) ** 2)
-
-    for derived in (lambda f: f, lambda f: jax.grad(f, argnums=(0, 1))):
-        tuned, plain = (
-            jax.jit(derived(loss(product)))(weight, x) for product in (networks.weight_first, jnp.matmul)
-        )
-        for found, expected in zip(jax.tree.leaves(tuned), jax.tree.leaves(plain), strict=True):
-            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
-
-
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.float32])
 def test_patches_are_all_windows_of_an_image(dtype):
     image = (np.random.default_rng(0).random((5, 6, 2)) * 3).astype(dtype)
@@ -57,26 +41,6 @@ def test_patches_are_all_windows_of_an_image(dtype):
     found = networks._image_patches(jnp.asarray(image), jnp.float32)
     assert found.dtype == jnp.float32
     np.testing.assert_array_equal(found, np.array(windows, np.float32))
-
-
-@pytest.mark.parametrize(("inputs", "outputs"), [(6, 6), (9, 4), (4, 9)])
-def test_orthogonal_weights_multiply_lengths_by_the_gain(inputs, outputs):
-    layer = orthogonal(3.0)(KEY, inputs, outputs)
-    weight = np.asarray(layer.weight)
-    shorter = weight @ weight.T if outputs <= inputs else weight.T @ weight
-    np.testing.assert_allclose(shorter, 9 * np.eye(min(inputs, outputs)), atol=1e-4)
-    assert not np.any(layer.bias)
-
-
-def test_normal_weights_and_biases_have_the_variance_over_the_inputs():
-    layer = normal(4.0)(KEY, 100, 2000)
-    scale = networks.normal_scale(4.0, 100)
-    assert scale == pytest.approx(0.2)
-    for values in (layer.weight, layer.bias):
-        error = scale / np.sqrt(2 * values.size)
-        assert abs(float(values.std()) - scale) < 4 * error
-        assert abs(float(values.mean())) < 4 * scale / np.sqrt(values.size)
-    assert abs(np.corrcoef(layer.weight[:, 0], layer.bias)[0, 1]) < 4 / np.sqrt(2000)
 
 
 def test_the_output_layer_can_have_no_bias():

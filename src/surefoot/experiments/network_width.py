@@ -26,7 +26,8 @@ from surefoot.experiments.base import (
 )
 from surefoot.experiments.regression import make_fit
 from surefoot.figures import network_width as figure
-from surefoot.networks import Dense, mlp, normal, normal_scale
+from surefoot.layers import Dense, normal, normal_scale
+from surefoot.networks import mlp
 from surefoot.optimisers import adam
 from surefoot.posteriors import anchored
 from surefoot.settings import bounded, checked

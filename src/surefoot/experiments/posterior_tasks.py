@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from surefoot.experiments import network_width, toy
 from surefoot.experiments.base import Advance
 from surefoot.experiments.regression import Loss, make_fit
-from surefoot.networks import mlp, normal
+from surefoot.layers import normal
+from surefoot.networks import mlp
 from surefoot.optimisers import adam
 from surefoot.posteriors import POSTERIORS
 from surefoot.types import MakeNetwork, NetworkFactory, Posterior, RandomKey, Scalar

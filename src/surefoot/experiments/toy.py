@@ -26,8 +26,9 @@ from surefoot.experiments.base import (
 )
 from surefoot.experiments.regression import Loss, make_fit
 from surefoot.figures import toy as figure
+from surefoot.layers import orthogonal
 from surefoot.losses import quantile_levels, quantile_loss
-from surefoot.networks import mlp, orthogonal
+from surefoot.networks import mlp
 from surefoot.optimisers import adam
 from surefoot.posteriors import POSTERIORS, anchored
 from surefoot.settings import bounded, checked

@@ -6,7 +6,8 @@ import pytest
 
 from surefoot.claims import Verdict
 from surefoot.experiments import network_width as widths
-from surefoot.networks import mlp, normal
+from surefoot.layers import normal
+from surefoot.networks import mlp
 
 SEEDS = 40
 

@@ -7,7 +7,8 @@ import numpy as np
 import optax
 import pytest
 
-from surefoot.networks import mlp, normal, orthogonal
+from surefoot.layers import normal, orthogonal
+from surefoot.networks import mlp
 from surefoot.posteriors import anchored
 
 KEY = jax.random.key(0)

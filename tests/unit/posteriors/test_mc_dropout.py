@@ -8,7 +8,8 @@ import pytest
 
 import surefoot
 from surefoot.errors import UserError
-from surefoot.networks import Dense, Dropout, mlp, orthogonal
+from surefoot.layers import Dense, Dropout, orthogonal
+from surefoot.networks import mlp
 from surefoot.posteriors import mc_dropout
 from surefoot.types import NetworkFactory
 from tests.small_models import CLIFF, QUICK

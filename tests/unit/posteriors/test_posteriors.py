@@ -8,7 +8,8 @@ import optax
 import pytest
 
 import surefoot
-from surefoot.networks import is_trained, mlp, orthogonal
+from surefoot.layers import orthogonal
+from surefoot.networks import is_trained, mlp
 from surefoot.posteriors import POSTERIORS, ensemble, prior_functions
 from surefoot.posteriors.bayes_by_backprop import scale_mixture, variational_posterior
 from surefoot.types import NetworkFactory
