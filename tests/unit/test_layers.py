@@ -8,6 +8,8 @@ import pytest
 from surefoot import layers
 from surefoot.layers import normal, orthogonal
 
+KEY = jax.random.key(0)
+
 
 def test_a_product_with_the_weight_first_is_the_plain_one_with_its_gradients():
     keys = jax.random.split(jax.random.key(0), 3)
