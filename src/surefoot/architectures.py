@@ -203,6 +203,7 @@ def architecture_for(space: ObservationSpace, network: str | CustomNetwork | Non
     A user's own may also be named: `package.module:function`.
     """
     encode, shape = encoding_of(space)
+    as_floats = encode
     if network is None:
         network = default_network(space)
     if isinstance(network, str) and is_import_path(network) and not network.startswith("mlp:"):
@@ -211,13 +212,15 @@ def architecture_for(space: ObservationSpace, network: str | CustomNetwork | Non
         inner = custom_architecture(network, shape)
     elif network == "minatar" and len(shape) == 3:
         inner = minatar_architecture(shape)
+        if space.dtype == bool:
+            # The network makes floats of booleans itself, after it has copied them, which is faster.
+            encode = lambda obs: obs.reshape(shape)
     elif network.startswith("mlp:"):
-        flat = encode
-        encode, shape = (lambda obs: flat(obs).reshape(-1)), (int(np.prod(shape)),)
+        encode, shape = (lambda obs: as_floats(obs).reshape(-1)), (int(np.prod(shape)),)
         inner = mlp_architecture(shape[0], _widths(network))
     else:
         raise UserError(f"network: got {network} for observations {shape}, accepted: {ACCEPTED}")
-    return _encoded(encode, inner, _example(space.shape or (), space.dtype))
+    return _encoded(encode, as_floats, inner, _example(space.shape or (), space.dtype))
 
 
 ACCEPTED = "mlp:WIDTHS (such as mlp:64,64), minatar (for images), package.module:function, or a function"
@@ -242,7 +245,10 @@ def _widths(spec: str) -> tuple[int, ...]:
 
 
 def _encoded(
-    encode: Callable[[Array], Array], inner: Architecture, example: jax.ShapeDtypeStruct
+    encode: Callable[[Array], Array],
+    as_floats: Callable[[Array], Array],
+    inner: Architecture,
+    example: jax.ShapeDtypeStruct,
 ) -> Architecture:
     def encoded(make: Callable[..., MakeNetwork]) -> Callable[..., MakeNetwork]:
         def network(*shape: Any, **options: Any) -> MakeNetwork:
@@ -252,5 +258,5 @@ def _encoded(
         return network
 
     return Architecture(
-        encoded(inner.network), encoded(inner.heads), lambda obs: encode(obs).reshape(-1), example
+        encoded(inner.network), encoded(inner.heads), lambda obs: as_floats(obs).reshape(-1), example
     )

@@ -120,35 +120,54 @@ def minatar_cnn(
     return make
 
 
+WORDS = {4: jnp.int32, 2: jnp.int16, 1: jnp.int8}
+"""Integers of so many bytes."""
+
+
 def patches_3x3(
     image: Shaped[Array, "height width channels"],
-) -> Shaped[Array, "positions 9*channels"]:
-    """All 3x3 windows of an image, one per row, from top left to bottom right.
-
-    Three columns are joined first, then three rows of those: fewer and longer copies than nine windows.
-    """
-    rows, columns, channels = image.shape[0] - 2, image.shape[1] - 2, image.shape[2]
-    strips = jnp.concatenate([image[:, j : j + columns] for j in range(3)], axis=-1)
-    windows = jnp.concatenate([strips[i : i + rows] for i in range(3)], axis=-1)
-    return windows.reshape(rows * columns, 9 * channels)
+) -> Shaped[Array, "rows columns 9*channels"]:
+    """All 3x3 windows of an image, by the positions of their upper left corners."""
+    rows, columns = image.shape[0] - 2, image.shape[1] - 2
+    windows = [image[i : i + rows, j : j + columns] for i in range(3) for j in range(3)]
+    return jnp.concatenate(windows, axis=-1)
 
 
 def _convolved(convolution: Dense, image: Shaped[Array, "height width channels"]) -> Float[Array, "features"]:
-    """A 3x3 convolution of an image and ReLU, as a vector."""
-    convolved = jax.nn.relu(convolution(_image_patches(image, convolution.weight.dtype)))
-    # The barrier keeps XLA from looking up each bias by its position in the vector.
-    return jax.lax.optimization_barrier(convolved).reshape(-1)
+    """A 3x3 convolution of an image and ReLU, as a vector.
+
+    The bias is the weight of an input that is one. Added afterwards, it would be looked up for every single
+    number, forwards and backwards.
+    """
+    weight, bias = convolution.weight, convolution.bias
+    inputs = _patches_and_one(image, weight.dtype)
+    if bias is None:
+        bias = jnp.zeros(weight.shape[:1], weight.dtype)
+    missing = inputs.shape[1] - weight.shape[1] - 1
+    weights = jnp.concatenate([weight, jnp.pad(bias[:, None], ((0, 0), (0, missing)))], axis=1)
+    return jax.nn.relu(Dense(weights, None)(inputs).reshape(-1))
 
 
-def _image_patches(image: Shaped[Array, "height width channels"], dtype: Any) -> Float[Array, "..."]:
-    """Patches of an image of floats, booleans or bytes, as floats.
+def _patches_and_one(
+    image: Shaped[Array, "height width channels"], dtype: Any
+) -> Float[Array, "positions inputs"]:
+    """The patches of an image of floats, booleans or bytes as floats, each followed by a one, then zeros if any.
 
-    Those of booleans are made of bytes, a quarter of the memory; without the barrier, XLA would convert the
-    image first.
+    Patches of booleans are made of words of up to four channels, which are copied as one number; without the
+    barrier, XLA would copy one channel after the other.
     """
     if image.dtype != bool:
-        return patches_3x3(image.astype(dtype))
-    return jax.lax.optimization_barrier(patches_3x3(image.astype(jnp.int8))).astype(dtype)
+        patches = patches_3x3(image.astype(dtype))
+        ones = jnp.ones((*patches.shape[:2], 1), dtype)
+        return jnp.concatenate([patches, ones], axis=-1).reshape(-1, patches.shape[-1] + 1)
+    size = math.gcd(image.shape[-1], 4)
+    channels = image.astype(jnp.int8).reshape(*image.shape[:2], -1, size)
+    words = channels[..., 0] if size == 1 else jax.lax.bitcast_convert_type(channels, WORDS[size])
+    patches = patches_3x3(words)
+    # A word that is one has a first byte that is one, and zeros in the others.
+    words = jnp.concatenate([patches, jnp.ones((*patches.shape[:2], 1), words.dtype)], axis=-1)
+    inputs = words if size == 1 else jax.lax.bitcast_convert_type(words, jnp.int8)
+    return inputs.reshape(words.shape[0] * words.shape[1], -1).astype(dtype)
 
 
 def features_of(network: Any, x: Array) -> Float[Array, "features"]:
