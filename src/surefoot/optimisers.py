@@ -5,13 +5,17 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Int, PyTree
 
 from surefoot.errors import UserError, require
 from surefoot.registry import import_object, is_import_path
 
-MEAN_DECAY, SQUARE_DECAY = 0.9, 0.999
+MEAN, SQUARE = 0, 1
+"""Where each moment of Adam stands on its axis."""
+DECAYS = np.array([0.9, 0.999])
+"""Their decay at each step."""
 
 ADAM = "adam"
 ACCEPTED = "adam, package.module:name, or an Optax transformation"
@@ -62,8 +66,8 @@ class AdamState(NamedTuple):
     """Adam's moments, with names of our own: checkpoints must not depend on Optax's."""
 
     steps: Int[Array, ""]
-    mean: PyTree
-    square: PyTree
+    moments: PyTree
+    """For each array of weights its two moments, mean and square, on an axis before the last."""
 
 
 def adam(learning_rate: float, *, epsilon: float = 1e-8) -> optax.GradientTransformation:
@@ -71,31 +75,48 @@ def adam(learning_rate: float, *, epsilon: float = 1e-8) -> optax.GradientTransf
 
     Optax's own corrects the bias of both moments weight by weight. Here the corrections are two numbers for
     all weights, as in section 2 of that article: one root and one division per weight instead of one root
-    and three divisions, which on CPU is most of the time that an update of large layers takes.
+    and three divisions. Both moments stand in one array, row by row, so that one pass over the gradient, and
+    over the weights and anchors that it may be made of, renews both: on CPU, Adam is bound by memory.
     """
 
     def init(params: PyTree) -> AdamState:
-        zeros = jax.tree.map(jnp.zeros_like, params)
-        return AdamState(jnp.zeros((), jnp.int32), zeros, jax.tree.map(jnp.zeros_like, params))
+        return AdamState(jnp.zeros((), jnp.int32), jax.tree.map(_no_moments, params))
 
     def update(gradients: PyTree, state: AdamState, params: PyTree = None) -> tuple[PyTree, AdamState]:
         del params
         steps = state.steps + 1
-        mean = _moving_average(state.mean, gradients, MEAN_DECAY)
-        square = _moving_average(state.square, jax.tree.map(jnp.square, gradients), SQUARE_DECAY)
-        mean_weight, square_weight = (
-            1 - decay ** steps.astype(float) for decay in (MEAN_DECAY, SQUARE_DECAY)
-        )
+        moments = jax.tree.map(_renewed, state.moments, gradients)
+        mean_weight, square_weight = (1 - decay ** steps.astype(float) for decay in DECAYS.tolist())
         rate = learning_rate * jnp.sqrt(square_weight) / mean_weight
         floor = epsilon * jnp.sqrt(square_weight)
 
-        def change(mean: Any, square: Any) -> Any:
+        def change(gradient: Any, moments: Any) -> Any:
+            mean, square = (
+                jax.lax.index_in_dim(moments, index, _moment_axis(gradient), keepdims=False)
+                for index in (MEAN, SQUARE)
+            )
             return -rate.astype(mean.dtype) * mean / (jnp.sqrt(square) + floor.astype(mean.dtype))
 
-        return jax.tree.map(change, mean, square), AdamState(steps, mean, square)
+        return jax.tree.map(change, gradients, moments), AdamState(steps, moments)
 
     return optax.GradientTransformation(init, update)  # pyright: ignore[reportArgumentType]
 
 
-def _moving_average(average: PyTree, values: PyTree, decay: float) -> PyTree:
-    return jax.tree.map(lambda old, new: decay * old + (1 - decay) * new, average, values)
+def _moment_axis(weights: Any) -> int:
+    """The axis for both moments: before the last, so that a row of each lies together."""
+    return max(weights.ndim - 1, 0)
+
+
+def _no_moments(weights: Any) -> Any:
+    axis = _moment_axis(weights)
+    return jnp.zeros((*weights.shape[:axis], len(DECAYS), *weights.shape[axis:]), weights.dtype)
+
+
+def _renewed(moments: Any, gradient: Any) -> Any:
+    """Moving averages of the gradient and of its square, as one expression for both."""
+    axis = _moment_axis(gradient)
+    shape = [len(DECAYS) if each == axis else 1 for each in range(moments.ndim)]
+    decay, share = (jnp.asarray(each.reshape(shape), moments.dtype) for each in (DECAYS, 1 - DECAYS))
+    is_mean = np.arange(len(DECAYS)).reshape(shape) == MEAN
+    both = jnp.broadcast_to(jnp.expand_dims(gradient, axis), moments.shape)
+    return decay * moments + share * both * jnp.where(is_mean, jnp.ones_like(both), both)

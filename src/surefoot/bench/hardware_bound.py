@@ -85,7 +85,7 @@ def work_of(name: str) -> Work:
     batch = _batch(obs, config.batch_size)
     acting = jax.make_jaxpr(agent.beliefs)(learner.params, obs, key)
     updating = jax.make_jaxpr(agent.update)(learner, batch, jnp.ones(()), key)
-    weights = sum(leaf.size for leaf in jax.tree.leaves(learner.optimiser.mean))
+    weights = sum(leaf.size for leaf in jax.tree.leaves(learner.optimiser.moments)) // 2
     anchors = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(learner.prior, _is_large)))
     # Adam reads the gradient, the weight, both moments and the anchor, if any; it writes weight and moments.
     return Work(
