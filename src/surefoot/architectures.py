@@ -202,8 +202,8 @@ def architecture_for(space: ObservationSpace, network: str | CustomNetwork | Non
 
     A user's own may also be named: `package.module:function`.
     """
-    encode, shape = encoding_of(space)
-    as_floats = encode
+    as_floats, shape = encoding_of(space)
+    encode = as_floats
     if network is None:
         network = default_network(space)
     if isinstance(network, str) and is_import_path(network) and not network.startswith("mlp:"):
@@ -214,7 +214,7 @@ def architecture_for(space: ObservationSpace, network: str | CustomNetwork | Non
         inner = minatar_architecture(shape)
         if space.dtype == bool:
             # The network makes floats of booleans itself, after it has copied them, which is faster.
-            encode = lambda obs: obs.reshape(shape)
+            encode = partial(jnp.reshape, shape=shape)
     elif network.startswith("mlp:"):
         encode, shape = (lambda obs: as_floats(obs).reshape(-1)), (int(np.prod(shape)),)
         inner = mlp_architecture(shape[0], _widths(network))

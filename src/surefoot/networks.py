@@ -10,7 +10,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PyTree, Shaped
+from jaxtyping import Array, Bool, Float, Int, PyTree, Shaped
 
 from surefoot.layers import NO_DROPOUT, Dense, Dropout, MakeLayer, orthogonal
 from surefoot.types import MakeNetwork, Network, RandomKey, RandomKeys
@@ -120,7 +120,7 @@ def minatar_cnn(
     return make
 
 
-WORDS = {4: jnp.int32, 2: jnp.int16, 1: jnp.int8}
+WORDS = {2: jnp.int16, 4: jnp.int32}
 """Integers of so many bytes."""
 
 
@@ -151,23 +151,26 @@ def _convolved(convolution: Dense, image: Shaped[Array, "height width channels"]
 def _patches_and_one(
     image: Shaped[Array, "height width channels"], dtype: Any
 ) -> Float[Array, "positions inputs"]:
-    """The patches of an image of floats, booleans or bytes as floats, each followed by a one, then zeros if any.
+    """The patches of an image of floats, booleans or bytes as floats, each followed by a one and zeros.
 
-    Patches of booleans are made of words of up to four channels, which are copied as one number; without the
-    barrier, XLA would copy one channel after the other.
+    XLA on CPU copies one number after the other, so patches of booleans are made of words: one number for two
+    or four channels, where their count allows.
     """
-    if image.dtype != bool:
-        patches = patches_3x3(image.astype(dtype))
-        ones = jnp.ones((*patches.shape[:2], 1), dtype)
-        return jnp.concatenate([patches, ones], axis=-1).reshape(-1, patches.shape[-1] + 1)
-    size = math.gcd(image.shape[-1], 4)
-    channels = image.astype(jnp.int8).reshape(*image.shape[:2], -1, size)
-    words = channels[..., 0] if size == 1 else jax.lax.bitcast_convert_type(channels, WORDS[size])
-    patches = patches_3x3(words)
+    pixels = _joined_channels(image) if image.dtype == bool else image.astype(dtype)
+    patches = patches_3x3(pixels)
     # A word that is one has a first byte that is one, and zeros in the others.
-    words = jnp.concatenate([patches, jnp.ones((*patches.shape[:2], 1), words.dtype)], axis=-1)
-    inputs = words if size == 1 else jax.lax.bitcast_convert_type(words, jnp.int8)
-    return inputs.reshape(words.shape[0] * words.shape[1], -1).astype(dtype)
+    inputs = jnp.concatenate([patches, jnp.ones((*patches.shape[:2], 1), patches.dtype)], axis=-1)
+    if inputs.dtype in (jnp.int16, jnp.int32):
+        inputs = jax.lax.bitcast_convert_type(inputs, jnp.int8)
+    return inputs.reshape(patches.shape[0] * patches.shape[1], -1).astype(dtype)
+
+
+def _joined_channels(image: Bool[Array, "height width channels"]) -> Int[Array, "height width words"]:
+    """An image of booleans as words of one, two or four bytes, one byte for each channel."""
+    channels = image.shape[-1]
+    size = math.gcd(channels, 4)
+    as_bytes = image.astype(jnp.int8).reshape(*image.shape[:2], channels // size, size)
+    return as_bytes[..., 0] if size == 1 else jax.lax.bitcast_convert_type(as_bytes, WORDS[size])
 
 
 def features_of(network: Any, x: Array) -> Float[Array, "features"]:

@@ -57,7 +57,6 @@ def sample(replay: Replay, key: RandomKey, batch: int) -> Transition:
     The gather is inside a conditional that returns only the batch. Without it, in a loop that also writes
     to the replay, XLA on CPU would copy the whole ring at every step.
     """
-
     bits = _random_bits(key, batch)
 
     def gather(replay: Replay) -> Transition:
@@ -73,9 +72,9 @@ def sample(replay: Replay, key: RandomKey, batch: int) -> Transition:
 def _random_bits(key: RandomKey, count: int) -> UInt32[Array, "count"]:
     """Numbers of 32 random bits, one for each index.
 
-    From Philox: JAX's own Threefry is a loop, which XLA on CPU runs one small operation after the other, six
-    hundredths of a step of DQN. `randint` takes two numbers for each index, to remove the bias of the remainder,
-    which at a capacity of 100,000 makes some indices likelier than others by 1 in 40,000.
+    From Philox: JAX's own Threefry is a loop of small operations, on CPU six hundredths of a step of DQN.
+    `randint` takes two numbers for each index, to remove the bias of the remainder, which at a capacity of
+    100,000 makes some indices likelier than others by 1 in 40,000.
     """
     state = jnp.resize(jax.random.key_data(key), 4)
     _, bits = jax.lax.rng_bit_generator(state, (count,), jnp.uint32, jax.lax.RandomAlgorithm.RNG_PHILOX)

@@ -1,7 +1,8 @@
 """Writes the golden files: `python -m tests.golden.make_golden DIRECTORY`.
 
-They were written by the revision before the modules were renamed. Make them again only for a change that
-stands under Numerics in the CHANGELOG, and say so in the commit.
+They were last written when replays began to draw indices by Philox; with the former draws, all runs were
+as before. Make them again only for a change that stands under Numerics in the CHANGELOG, and say so in the
+commit.
 """
 
 import sys

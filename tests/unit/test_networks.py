@@ -34,13 +34,17 @@ def test_an_mlp_is_affine_layers_with_an_activation_between_them(activation):
     np.testing.assert_allclose(network(jnp.asarray(x, jnp.float32)), y, rtol=1e-5)
 
 
+@pytest.mark.parametrize("channels", [1, 2, 4, 6, 7, 10])
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.float32])
-def test_patches_are_all_windows_of_an_image(dtype):
-    image = (np.random.default_rng(0).random((5, 6, 2)) * 3).astype(dtype)
+def test_patches_are_all_windows_of_an_image_and_a_one(dtype, channels):
+    image = (np.random.default_rng(0).random((5, 6, channels)) * 3).astype(dtype)
     windows = [image[i : i + 3, j : j + 3].reshape(-1) for i in range(3) for j in range(4)]
-    found = networks._image_patches(jnp.asarray(image), jnp.float32)
+    found = networks._patches_and_one(jnp.asarray(image), jnp.float32)
     assert found.dtype == jnp.float32
-    np.testing.assert_array_equal(found, np.array(windows, np.float32))
+    patches, one, zeros = np.split(found, [9 * channels, 9 * channels + 1], axis=1)
+    np.testing.assert_array_equal(patches, np.array(windows, np.float32))
+    np.testing.assert_array_equal(one, 1)
+    np.testing.assert_array_equal(zeros, 0)
 
 
 def test_the_output_layer_can_have_no_bias():
@@ -80,12 +84,24 @@ def test_the_minatar_network_equals_one_with_the_convolution_of_xla(channels):
     np.testing.assert_allclose(found, truth, rtol=1e-4, atol=1e-4)
 
 
-def test_the_minatar_network_takes_images_of_booleans_and_bytes():
-    network = MAKE_MINATAR(KEY)
-    image = jax.random.bernoulli(KEY, 0.2, (10, 10, 4))
-    truth = network(image.astype(jnp.float32))
-    for dtype in (jnp.bool_, jnp.uint8):
-        np.testing.assert_array_equal(network(image.astype(dtype)), truth)
+@pytest.mark.parametrize("channels", [4, 6, 7, 10])
+def test_images_of_booleans_and_bytes_give_what_floats_give_and_equal_gradients(channels):
+    network = minatar_cnn((10, 10, channels), (6,), layer=normal(2.0))(KEY)
+    image = jax.random.bernoulli(KEY, 0.2, (10, 10, channels))
+
+    def outputs_and_gradient(image):
+        gradient = jax.grad(lambda each: jnp.sum(each(image) ** 2))(network)
+        return jax.tree.leaves((network(image), gradient))
+
+    truth = jax.tree.leaves((plain_minatar_cnn(network, image.astype(float)), plain_gradient(network, image)))
+    for dtype in (jnp.bool_, jnp.uint8, jnp.float32):
+        for found, wanted in zip(outputs_and_gradient(image.astype(dtype)), truth, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+def plain_gradient(network, image):
+    """The gradient of the sum of squared outputs, through XLA's own convolution."""
+    return jax.grad(lambda each: jnp.sum(plain_minatar_cnn(each, image.astype(float)) ** 2))(network)
 
 
 def test_the_initial_minatar_network_has_gain_root_two_and_zero_biases():

@@ -183,7 +183,7 @@ def gather_actions(values: Float[Array, "B A *rest"], actions: Any) -> Float[Arr
     A sum in which other actions are zeros, which XLA on CPU computes faster than it gathers. The gradient is
     scattered: as a choice between it and zeros, it would be computed again for every action.
     """
-    is_own = actions[:, None] == jnp.arange(values.shape[1], dtype=actions.dtype)
+    is_own = jax.nn.one_hot(actions, values.shape[1], dtype=bool)
     is_own = jnp.expand_dims(is_own, range(2, values.ndim))
     return jnp.where(is_own, values, jnp.zeros_like(values)).sum(axis=1)
 

@@ -81,7 +81,8 @@ def work_of(name: str) -> Work:
     agent = make_agent(name, config, environment)
     key = jax.random.key(0)
     learner = jax.eval_shape(agent.init, key)
-    obs = jax.ShapeDtypeStruct(environment.observation_space.shape, bool)
+    # Of floats: patches of booleans are filled up with zeros, whose products are no least work.
+    obs = jax.ShapeDtypeStruct(environment.observation_space.shape, jnp.float32)
     batch = _batch(obs, config.batch_size)
     acting = jax.make_jaxpr(agent.beliefs)(learner.params, obs, key)
     updating = jax.make_jaxpr(agent.update)(learner, batch, jnp.ones(()), key)

@@ -8,7 +8,7 @@ compared before arrays are made.
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from surefoot.errors import UserError
-from surefoot.runs import checkpoint_format_1
+from surefoot.runs import checkpoint_format_1, checkpoint_format_2
 from surefoot.system.disk import (
     disk_error,
     free_bytes,
@@ -28,8 +28,8 @@ from surefoot.system.disk import (
     write_durably,
 )
 
-FORMAT = 2
-READABLE_FORMATS = (1, 2)
+FORMAT = 3
+READABLE_FORMATS = (1, 2, 3)
 MANIFEST = "manifest.json"
 MAX_MANIFEST_BYTES = 64 * 2**20
 
@@ -131,7 +131,7 @@ def manifest_of(directory: Path) -> Manifest:
         raise CheckpointError(f"{path}: not readable ({type(error).__name__})") from error
     version = found.get("format") if isinstance(found, dict) else None
     if version not in READABLE_FORMATS:
-        accepted = " or ".join(map(str, READABLE_FORMATS))
+        accepted = ", ".join(map(str, READABLE_FORMATS))
         raise CheckpointError(f"{path}: format version {version}, accepted: {accepted}")
     if not _is_undamaged(data):
         raise CheckpointError(f"{path}: damaged (its SHA-256 differs from its own)")
@@ -176,30 +176,43 @@ def read(
     path = directory / manifest.file_of(part)
     if not manifest.has(part):
         raise CheckpointError(f"{path}: not named in the manifest")
-    is_old = manifest.format == 1
-    if is_old and expected is not None:
-        stored = {
-            checkpoint_format_1.tensor_name(name): spec._replace(
-                dtype=checkpoint_format_1.dtype_of(name, spec.dtype)
-            )
-            for name, spec in expected.items()
-        }
-    else:
-        stored = expected
     try:
         with safe_open(path, framework="numpy") as file:
             found = {name: _spec_of(file.get_slice(name)) for name in file.keys()}  # noqa: SIM118
-            if stored is not None:
-                require_arrays(str(path), found, stored)
+            names = _stored_names(manifest.format, expected or {}, found)
+            if expected is not None:
+                require_arrays(str(path), found, _stored_specs(manifest.format, expected, names))
             arrays = {name: cast("NDArray[Any]", file.get_tensor(name)) for name in found}
     except (OSError, SafetensorError, KeyError) as error:
         raise CheckpointError(f"{path}: not readable ({type(error).__name__})") from error
-    if is_old and expected is not None:
-        return {
-            name: checkpoint_format_1.converted(name, arrays[checkpoint_format_1.tensor_name(name)])
-            for name in expected
-        }
-    return arrays
+    if expected is None or manifest.format == FORMAT:
+        return arrays
+    return {
+        name: checkpoint_format_1.converted(name, checkpoint_format_2.joined([arrays[p] for p in parts]))
+        for name, parts in names.items()
+    }
+
+
+def _stored_names(
+    version: int, expected: Mapping[str, ArraySpec], found: Collection[str]
+) -> dict[str, list[str]]:
+    """For each array of today the names of those that a format has in its place."""
+    if version == FORMAT:
+        return {name: [name] for name in expected}
+    rename = checkpoint_format_1.tensor_name if version == 1 else str
+    return {name: list(map(rename, checkpoint_format_2.parts_of(name, found))) for name in expected}
+
+
+def _stored_specs(
+    version: int, expected: Mapping[str, ArraySpec], names: Mapping[str, list[str]]
+) -> dict[str, ArraySpec]:
+    """What the arrays that a format has must be."""
+    specs: dict[str, ArraySpec] = {}
+    for name, spec in expected.items():
+        shape = checkpoint_format_2.part_shape(spec.shape, len(names[name]))
+        dtype = checkpoint_format_1.dtype_of(name, spec.dtype) if version == 1 else spec.dtype
+        specs |= dict.fromkeys(names[name], ArraySpec(shape, dtype, spec.ragged))
+    return specs
 
 
 def require_arrays(where: str, found: Mapping[str, ArraySpec], expected: Mapping[str, ArraySpec]) -> None:

@@ -9,8 +9,9 @@ from surefoot.bench.timing import Contender, Speed
 from surefoot.errors import UserError
 from surefoot.types import Transition
 
-FORWARD_PRODUCTS = 64 * 36 * 16 + 1024 * 128 + 128 * 300
-"""Multiplications of the paper's network: 64 positions of a convolution, a dense layer, 6 x 50 outputs."""
+FORWARD_PRODUCTS = 64 * 37 * 16 + 1024 * 128 + 128 * 300
+"""Multiplications of the paper's network: a convolution and its bias at 64 positions, a dense layer, 6 x 50
+outputs."""
 INPUT_GRADIENT_PRODUCTS = 1024 * 128 + 128 * 300
 """Multiplications of the gradients of the inputs of the last two layers; the first layer needs none."""
 

@@ -99,8 +99,8 @@ def change_manifest(saved, change):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda found: found.update(format=99), "format version 99, accepted: 1 or 2"),
-        (lambda found: found.pop("format"), "format version None, accepted: 1 or 2"),
+        (lambda found: found.update(format=99), "format version 99, accepted: 1, 2, 3"),
+        (lambda found: found.pop("format"), "format version None, accepted: 1, 2, 3"),
         (lambda found: found.pop("files"), "damaged"),
         (lambda found: found.update(files=3), "damaged"),
         (
