@@ -76,6 +76,6 @@ def _random_bits(key: RandomKey, count: int) -> UInt32[Array, "count"]:
     `randint` takes two numbers for each index, to remove the bias of the remainder, which at a capacity of
     100,000 makes some indices likelier than others by 1 in 40,000.
     """
-    state = jnp.resize(jax.random.key_data(key), 4)
+    state = jnp.resize(jax.random.key_data(key), (4,))
     _, bits = jax.lax.rng_bit_generator(state, (count,), jnp.uint32, jax.lax.RandomAlgorithm.RNG_PHILOX)
     return bits

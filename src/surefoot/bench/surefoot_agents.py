@@ -15,7 +15,7 @@ from surefoot.envs import GymnasiumEnvironment, minatar
 from surefoot.envs.checked import CheckedEnv
 from surefoot.replay import Replay
 from surefoot.training import compiled_driver, hosted_driver
-from surefoot.training.driver import Driver
+from surefoot.training.driver import Driver, round_up
 from surefoot.types import Agent, Environment
 
 GAME = "breakout"
@@ -53,14 +53,15 @@ def hosted_contender(name: str) -> Contender:
 
 def _contender(name: str, driver: Driver, config: AgentConfig) -> Contender:
     # Enough steps for every program to be compiled, that of the target networks too.
-    state = driver.advance(driver.init(jax.random.key(0)), config.target_period + 1).state
+    steps = round_up(config.target_period + 1, config.envs)
+    state = driver.advance(driver.init(jax.random.key(0)), steps).state
     state = state._replace(train=state.train._replace(replay=fill_replay(state.train.replay)))
 
     def make_steps(count: int) -> None:
         nonlocal state
         state = driver.advance(state, count).state
 
-    return Contender(name, make_steps)
+    return Contender(name, make_steps, config.envs)
 
 
 def fill_replay(replay: Replay) -> Replay:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from surefoot.training.driver import round_up
+
 MIN_STEPS = 20
 """Fewest steps of a turn."""
 
@@ -17,6 +19,8 @@ class Contender(NamedTuple):
 
     name: str
     make_steps: Callable[[int], None]
+    multiple: int = 1
+    """Numbers of steps are whole multiples of this: the environments that it plays side by side."""
 
 
 class Speed(NamedTuple):
@@ -62,19 +66,20 @@ def measure_in_turns(
     after_turn: Callable[[], None] = lambda: None,
 ) -> list[Speed]:
     """Speeds of contenders that take turns of about `seconds` each, after a warm-up."""
-    turns = {name: _steps_per_turn(make_steps, seconds) for name, make_steps in contenders}
+    turns = {each.name: _steps_per_turn(each, seconds) for each in contenders}
     measured: dict[str, list[float]] = {name: [] for name in turns}
     for _ in range(rounds):
-        for name, make_steps in contenders:
-            measured[name].append(speed_of(make_steps, turns[name]))
+        for each in contenders:
+            measured[each.name].append(speed_of(each.make_steps, turns[each.name]))
             after_turn()
     return [Speed(name, float(np.median(speeds)), speeds) for name, speeds in measured.items()]
 
 
-def _steps_per_turn(make_steps: Callable[[int], None], seconds: float) -> int:
+def _steps_per_turn(contender: Contender, seconds: float) -> int:
     """The number of steps that take about `seconds`; the first steps are a warm-up."""
-    make_steps(MIN_STEPS)
-    return max(MIN_STEPS, int(seconds * speed_of(make_steps, MIN_STEPS)))
+    few = round_up(MIN_STEPS, contender.multiple)
+    contender.make_steps(few)
+    return round_up(max(few, int(seconds * speed_of(contender.make_steps, few))), contender.multiple)
 
 
 def speed_of(make_steps: Callable[[int], None], steps: int) -> float:

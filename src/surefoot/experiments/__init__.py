@@ -9,6 +9,7 @@ from surefoot.experiments import (
     network_width,
     posteriors,
     propositions,
+    time_to_score,
     toy,
 )
 from surefoot.experiments.base import Experiment
@@ -25,6 +26,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         posteriors,
         deep_sea,
         calibration,
+        time_to_score,
     )
 }
 """All experiments by their names on the command line."""
