@@ -51,7 +51,7 @@ PRESETS = {
     # Grids and images: the paper's settings on MinAtar, which are the agents' own defaults.
     "minatar": Preset({}, {}),
     # Grids in JAX, chosen by the time that UA-DQN trains on Breakout until it plays well (docs/benchmark.md).
-    "fast": Preset({"envs": 16, "update_period": 4, "batch_size": 64, "learning_rate": 4e-4}, {}),
+    "fast": Preset({"envs": 16, "update_period": 8, "batch_size": 128, "learning_rate": 8e-4}, {}),
     # Chosen on tasks with exact answers, so that both uncertainties are right (docs/paper_map.md).
     "calibrated": Preset(
         {},
