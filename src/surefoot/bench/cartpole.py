@@ -6,6 +6,7 @@ from typing import Any
 import jax
 
 from surefoot.agents import AGENTS
+from surefoot.agents.base import AgentConfig
 from surefoot.agents.presets import resolve_settings
 from surefoot.architectures import architecture_for
 from surefoot.bench import jax_peers, sb3
@@ -13,6 +14,8 @@ from surefoot.bench.surefoot_agents import AGENT_NAMES
 from surefoot.bench.timing import Contender, seconds_per_call
 from surefoot.envs.checked import CheckedEnv, make_env
 from surefoot.training import hosted_driver
+from surefoot.training.driver import Driver
+from surefoot.types import Agent
 
 ENV_ID = "CartPole-v1"
 WIDTHS = (64, 64)
@@ -43,7 +46,8 @@ def seconds_per_check() -> float:
     return seconds_per_call(lambda: environment.check_step(response))
 
 
-def _surefoot_contender(name: str) -> Contender:
+def hosted_agent(name: str) -> tuple[Agent, AgentConfig, Driver]:
+    """An agent with these settings, and its driver."""
     settings = dict(SETTINGS)
     if name in {"uadqn", "qrdqn"}:
         settings["quantiles"] = sb3.QUANTILES
@@ -52,7 +56,11 @@ def _surefoot_contender(name: str) -> Contender:
     spec = "mlp:" + ",".join(map(str, WIDTHS))
     architecture = architecture_for(environment.observation_space, spec)
     agent = AGENTS[name].make(config, architecture, int(environment.action_space.n), None)
-    driver = hosted_driver.make(agent, environment, config, 0)
+    return agent, config, hosted_driver.make(agent, environment, config, 0)
+
+
+def _surefoot_contender(name: str) -> Contender:
+    _, config, driver = hosted_agent(name)
     state = driver.advance(driver.init(jax.random.key(0)), config.learning_starts + 500).state
 
     def make_steps(count: int) -> None:

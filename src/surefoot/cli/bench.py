@@ -15,10 +15,12 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from surefoot.agents.presets import PRESETS
 from surefoot.bench import (
     cartpole,
     checkpoint_cost,
     hardware_bound,
+    hosted_cost,
     jax_peers,
     other_process,
     paper_release,
@@ -40,8 +42,11 @@ from surefoot.errors import require, require_whole_number
 from surefoot.runs.provenance import provenance
 from surefoot.system.cores import available_cores, pin_to
 
-Part = Literal["minatar", "cartpole", "growth", "checkpoints", "startup"]
-PARTS: tuple[Part, ...] = ("minatar", "cartpole", "growth", "checkpoints", "startup")
+Part = Literal["minatar", "environments", "cartpole", "growth", "checkpoints", "startup"]
+PARTS: tuple[Part, ...] = ("minatar", "environments", "cartpole", "growth", "checkpoints", "startup")
+
+MANY_ENVS = 64
+"""Environments side by side in the part on many environments."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +100,7 @@ def _bench(what: Bench) -> int:
     console = table_console(highlight=False)
     measurements = {
         "minatar": lambda: _minatar(what, console),
+        "environments": lambda: _environments(what, console),
         "cartpole": lambda: _cartpole(what, console),
         "growth": lambda: _scaling(what, console, cores),
         "checkpoints": lambda: _checkpoints(console),
@@ -195,6 +201,23 @@ def _name_missing(what: Bench, console: Console, library: str) -> None:
         console.print(f"{library} is not installed in {what.peers}: {jax_peers.INSTALL}", markup=False)
 
 
+def _environments(what: Bench, console: Console) -> dict[str, Any]:
+    """UA-DQN with one environment, with many, and with the preset for speed."""
+    many = {"envs": MANY_ENVS, "update_period": MANY_ENVS}
+    settings: dict[str, dict[str, Any]] = {
+        "1 environment, an update per step": {},
+        f"{MANY_ENVS} environments, an update per {MANY_ENVS} steps": many,
+        "preset fast": PRESETS["fast"].common,
+    }
+    contenders = [
+        surefoot_agents.compiled_contender("uadqn", label, **overrides)
+        for label, overrides in settings.items()
+    ]
+    speeds = list(_measured(what, "many environments", contenders).values())
+    console.print(_table("UA-DQN on MinAtar Breakout, several environments", speeds, speeds[0]))
+    return {"speeds": [{**speed._asdict(), "ratio": speed.ratio_to(speeds[0])} for speed in speeds]}
+
+
 def _cartpole(what: Bench, console: Console) -> dict[str, Any]:
     speeds = _measured(what, "CartPole-v1, hosted", cartpole.contenders(what.peers))
     peer = speeds.get(sb3.PEERS["qrdqn"])
@@ -212,11 +235,21 @@ def _cartpole(what: Bench, console: Console) -> dict[str, Any]:
         f"checking a response of the environment: {check * 1e6:.1f} us, "
         f"at most {costs[worst]:.2%} of a step ({worst})"
     )
+    hosted = [hosted_cost.run(name) for name in surefoot_agents.AGENT_NAMES]
+    for cost in hosted:
+        step, environment, learning, overhead = (
+            1e6 * each for each in (cost.step, cost.environment, cost.learning, cost.overhead)
+        )
+        console.print(
+            f"a hosted step of {cost.agent}: {step:.0f} us; environment {environment:.0f}, "
+            f"learning {learning:.0f}, all else {overhead:.0f}"
+        )
     return {
         "speeds": [
             {**speed._asdict(), "ratio": None if peer is None else speed.ratio_to(peer)}
             for speed in speeds.values()
         ],
+        "hosted": [{**cost._asdict(), "overhead": cost.overhead} for cost in hosted],
         "check_seconds": check,
         "check_fractions": costs,
     }

@@ -1,6 +1,6 @@
-"""Time to score: how long UA-DQN trains on Breakout until it plays well, with the preset `fast` and the paper's.
+"""Time to score: how long UA-DQN trains on Breakout until it plays well, with two presets.
 
-Time is that of one core: every run has one for itself, and learns nothing else meanwhile.
+They are `fast` and the paper's. Time is that of one core: every run has one for itself.
 """
 
 from collections.abc import Mapping, Sequence

@@ -51,7 +51,7 @@ def test_overrides_come_before_the_preset_and_the_preset_before_the_defaults(nam
             {},
             "agent: got dqm, accepted: dqn, .*uadqn, or package.module:name; did you mean dqn",
         ),
-        ("dqn", "atari", {}, "preset: got atari, accepted: control, minatar, calibrated"),
+        ("dqn", "atari", {}, "preset: got atari, accepted: control, minatar, fast, calibrated"),
         ("dqn", "control", {"quantiles": 3}, "quantiles: no setting of dqn, accepted: adam_epsilon"),
         ("dqn", "control", {"learning_rat": 3}, "did you mean learning_rate"),
         ("dqn", "control", {"learning_rate": 0}, "learning_rate: got 0, accepted: numbers above 0"),
