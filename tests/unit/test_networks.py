@@ -84,7 +84,7 @@ def test_the_minatar_network_equals_one_with_the_convolution_of_xla(channels):
     np.testing.assert_allclose(found, truth, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("channels", [4, 6, 7, 10])
+@pytest.mark.parametrize("channels", [4, 7])
 def test_images_of_booleans_and_bytes_give_what_floats_give_and_equal_gradients(channels):
     network = minatar_cnn((10, 10, channels), (6,), layer=normal(2.0))(KEY)
     image = jax.random.bernoulli(KEY, 0.2, (10, 10, channels))

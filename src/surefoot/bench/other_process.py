@@ -60,8 +60,10 @@ def contender(
     return Contender(name, make_steps)
 
 
-def earlier_revision(agent: str, checkout: Path) -> Contender:
-    """An agent of another checkout of Surefoot on MinAtar Breakout."""
+def compiled_agent(agent: str, checkout: Path | None = None) -> Contender:
+    """An agent on MinAtar Breakout, of this revision or of another checkout of Surefoot."""
+    if checkout is None:
+        return contender(f"{agent}, compiled", "surefoot", {"agent": agent})
     variables = {"PYTHONPATH": str(sources_of(checkout))}
     return contender(f"{agent}, before", "surefoot", {"agent": agent}, variables=variables)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.training.driver import round_up
 
@@ -34,7 +35,15 @@ class Speed(NamedTuple):
 
     def ratio_to(self, other: "Speed") -> float:
         """How many times as fast as another contender it is: the median over rounds."""
-        return float(np.median(np.array(self.rounds) / np.array(other.rounds)))
+        return float(np.median(self._ratios(other)))
+
+    def ratio_quartiles(self, other: "Speed") -> tuple[float, float]:
+        """The quartiles over rounds of how many times as fast as another contender it is."""
+        low, high = np.quantile(self._ratios(other), [0.25, 0.75])
+        return float(low), float(high)
+
+    def _ratios(self, other: "Speed") -> NDArray[np.float64]:
+        return np.array(self.rounds) / np.array(other.rounds)
 
 
 COMMAND = (sys.executable, "-m", "surefoot")

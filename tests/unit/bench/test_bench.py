@@ -47,7 +47,15 @@ def test_contenders_take_turns_and_ratios_are_medians_of_rounds():
     found = timing.measure_in_turns(contenders, seconds=1e-9, rounds=3)
     assert turns[4:] == ["a", "b"] * 3
     assert [len(speed.rounds) for speed in found] == [3, 3]
-    assert Speed("a", 2, [2, 4, 9]).ratio_to(Speed("b", 1, [1, 1, 3])) == 3
+    one, other = Speed("a", 2, [2, 4, 9]), Speed("b", 1, [1, 1, 3])
+    assert one.ratio_to(other) == 3
+    assert one.ratio_quartiles(other) == (2.5, 3.5)
+
+
+def test_turns_are_whole_numbers_of_steps_of_all_environments():
+    asked = []
+    timing.measure_in_turns([Contender("a", asked.append, 64)], seconds=1e-9, rounds=2)
+    assert asked == [64] * 4
 
 
 def test_a_replay_is_filled_with_sparse_images():

@@ -36,7 +36,7 @@ def checkout(tmp_path):
 
 
 def test_an_earlier_revision_is_measured_in_its_own_process_whatever_it_prints(checkout):
-    contender = other_process.earlier_revision("dqn", checkout)
+    contender = other_process.compiled_agent("dqn", checkout)
     assert contender.name == "dqn, before"
     contender.make_steps(5)
     contender.make_steps(7)

@@ -77,6 +77,7 @@ def test_presets_differ_in_what_makes_training_fast_alone():
 
 def test_a_short_experiment_compares_both_presets(sweep, monkeypatch):
     small = {"envs": 2, "update_period": 2, "batch_size": 4, "learning_rate": 1e-3}
+    monkeypatch.setattr(time_to_score, "AGENT", "dqn")
     monkeypatch.setattr(time_to_score, "PRESETS", {"paper": "fast", "fast": "fast"})
     monkeypatch.setitem(PRESETS, "fast", PRESETS["fast"]._replace(common=small))
     outcome = time_to_score.run(Config(seeds=1, steps=200), sweep)
