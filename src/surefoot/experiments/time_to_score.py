@@ -1,6 +1,7 @@
 """Time to score: how long UA-DQN trains on Breakout until it plays well, with two presets.
 
-They are `fast` and the paper's. Time is that of one core: every run has one for itself.
+They are `fast` and the paper's. Time is what a run used of its core, so that other programs on the
+machine matter little.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from surefoot.envs import MINATAR_IDS
 from surefoot.experiments.base import ExperimentConfig, Outcome, Sweep, SweptExperiment, Table, stack_tables
 from surefoot.experiments.minatar import final_score
 from surefoot.figures import time_to_score as figure
-from surefoot.runs.log_files import read_episodes, seconds_until
+from surefoot.runs.log_files import CPU, read_episodes, seconds_until
 from surefoot.settings import bounded
 from surefoot.statistics import bootstrap_estimate, mean_estimate
 from surefoot.sweeps.plan import PlannedRun
@@ -89,9 +90,9 @@ def steps_to_score(directory: Path, score: float) -> float:
 
 
 def seconds_to_score(directory: Path, score: float) -> float:
-    """The seconds that training took until then."""
+    """The seconds of a core that training took until then."""
     step = steps_to_score(directory, score)
-    return step if np.isnan(step) else seconds_until(directory, int(step))
+    return step if np.isnan(step) else seconds_until(directory, int(step), CPU)
 
 
 def learning_curve(key: RunKey, directory: Path, steps: int) -> Table:
@@ -104,7 +105,7 @@ def learning_curve(key: RunKey, directory: Path, steps: int) -> Table:
         "preset": np.full(len(grid), key.preset),
         "seed": np.full(len(grid), key.seed),
         "step": grid,
-        "seconds": np.array([round(seconds_until(directory, int(step)), 1) for step in grid]),
+        "seconds": np.array([round(seconds_until(directory, int(step), CPU), 1) for step in grid]),
         "mean_return": means[np.searchsorted(ends, grid, side="right")],
     }
 
@@ -113,7 +114,7 @@ def scores_table(directories: Mapping[RunKey, Path], config: Config) -> Table:
     """A row for each run: when it reached the score, what it scored in the end, how long it took."""
     keys = sorted(directories)
     paths = [directories[key] for key in keys]
-    seconds = np.array([seconds_until(path, config.steps) for path in paths])
+    seconds = np.array([seconds_until(path, config.steps, CPU) for path in paths])
     return {
         "preset": np.array([key.preset for key in keys]),
         "seed": np.array([key.seed for key in keys]),

@@ -21,6 +21,8 @@ Logger = Callable[[int, Scalars], None]
 """Gets a step and the scalars of that step; `lambda step, scalars: wandb.log(dict(scalars), step=step)`."""
 
 METRICS, TIMING, EPISODES, TENSORBOARD = "metrics.jsonl", "timing.jsonl", "episodes.csv", "tensorboard"
+ELAPSED, CPU = "time/elapsed", "time/cpu"
+"""Two clocks of a run: seconds since its process began to train, and the seconds of a core that it used."""
 EPISODE_COLUMNS = ("episode", "step", "return", "length", "terminated", "env")
 TAIL = 2**16
 """Bytes of a file's end that a checkpoint stores."""
@@ -181,14 +183,13 @@ def latest(directory: Path) -> dict[str, float]:
     return found
 
 
-def seconds_until(directory: Path, step: int) -> float:
-    """How long a run took to this step, over all processes that it was trained by."""
+def seconds_until(directory: Path, step: int, clock: str = ELAPSED) -> float:
+    """How long a run took to this step by one of its clocks, over all processes that it was trained by."""
     by_first_step: dict[int, float] = {}
     for line in _read_json_lines(directory / TIMING):
         if line["step"] <= step:
-            elapsed = line["time/elapsed"]
-            first_step = round(line["step"] - line["time/fps"] * elapsed)
-            by_first_step[first_step] = elapsed
+            first_step = round(line["step"] - line["time/fps"] * line[ELAPSED])
+            by_first_step[first_step] = line[clock]
     return sum(by_first_step.values())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from surefoot.runs.log_files import LogFiles, Logger
+from surefoot.runs.log_files import CPU, ELAPSED, LogFiles, Logger
 from surefoot.runs.metrics import EpisodeRow
 from surefoot.runs.progress import ProgressDisplay
 from surefoot.runs.tensorboard import Scalars
@@ -34,7 +34,7 @@ class RunWriter:
         self._files = None if directory is None else LogFiles(directory)
         self._loggers, self._display, self._start = loggers, display, start
         self._ignore_full_disk = ignore_full_disk
-        self._start_time = time.monotonic()
+        self._start_time, self._start_cpu_time = time.monotonic(), time.process_time()
 
     def __enter__(self) -> "RunWriter":
         self._display.__enter__()
@@ -64,7 +64,11 @@ class RunWriter:
     def scalars(self, step: int, scalars: Scalars) -> None:
         """Log the scalars of a step."""
         elapsed = time.monotonic() - self._start_time
-        timing = {"time/fps": (step - self._start) / elapsed, "time/elapsed": elapsed}
+        timing = {
+            "time/fps": (step - self._start) / elapsed,
+            ELAPSED: elapsed,
+            CPU: time.process_time() - self._start_cpu_time,
+        }
         if self._files is not None:
             self._files.scalars(step, scalars)
             self._files.timing(step, timing)
