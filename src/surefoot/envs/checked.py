@@ -204,6 +204,11 @@ class CheckedEnv:
         raise self._fault(f"{name} is {_describe(flag)}, accepted: True or False")
 
 
+def boolean_entries(info: dict[str, Any]) -> dict[str, bool]:
+    """The entries of an environment's `info` that are true or false: events such as a fall."""
+    return {str(name): bool(value) for name, value in info.items() if isinstance(value, bool | np.bool_)}
+
+
 def stored_dtype(space: ObservationSpace) -> np.dtype[Any]:
     """The dtype that observations from this space are stored in: the nearest that JAX has."""
     if isinstance(space, Discrete):

@@ -14,7 +14,7 @@ from jaxtyping import Array, PyTree
 from numpy.typing import NDArray
 
 from surefoot.envs.as_gymnasium import episode_key, key_at
-from surefoot.envs.checked import CheckedEnv
+from surefoot.envs.checked import CheckedEnv, boolean_entries
 from surefoot.jit import jit_for_speed, jit_for_startup
 from surefoot.program_cache import cached_program
 from surefoot.risk import NamedRiskMeasure
@@ -39,6 +39,9 @@ class Evaluation(NamedTuple):
     lengths: NDArray[np.int64]
     cut_off: NDArray[np.bool_]
     """Which episodes had not ended after the largest number of steps."""
+    events: dict[str, NDArray[np.int64]]
+    """For each boolean entry of the environment's `info`, such as `fell`: at how many steps of each episode
+    it was true."""
 
     @property
     def mean(self) -> float:
@@ -92,6 +95,8 @@ def evaluate_hosted(
             step = env.step(act(obs, int(found.lengths[index])))
             obs, done = step.obs, step.terminated or step.truncated
             found.returns[index] += step.reward
+            for name, value in boolean_entries(step.info).items():
+                found.events.setdefault(name, np.zeros(episodes.total, np.int64))[index] += value
             found.lengths[index] += 1
         found.cut_off[index] = not done
         after_episode()
@@ -99,7 +104,7 @@ def evaluate_hosted(
 
 
 def _empty(count: int) -> Evaluation:
-    return Evaluation(np.zeros(count), np.zeros(count, np.int64), np.zeros(count, bool))
+    return Evaluation(np.zeros(count), np.zeros(count, np.int64), np.zeros(count, bool), {})
 
 
 class Lanes(NamedTuple):
@@ -110,6 +115,7 @@ class Lanes(NamedTuple):
     done: Array
     returns: Array
     lengths: Array
+    events: dict[str, Array]
 
 
 class EvaluationPrograms(NamedTuple):
@@ -159,6 +165,9 @@ def evaluate_compiled(
         found.returns[where] = np.asarray(state.returns, float)[:counted]
         found.lengths[where] = np.asarray(state.lengths)[:counted]
         found.cut_off[where] = ~np.asarray(state.done)[:counted]
+        for name, counts in state.events.items():
+            of_all = found.events.setdefault(name, np.zeros(episodes.total, np.int64))
+            of_all[where] = np.asarray(counts)[:counted]
     return found
 
 
@@ -166,7 +175,10 @@ def evaluate_compiled(
 def _programs(decision: Decision, environment: Environment) -> EvaluationPrograms:
     def reset(env_key: Array) -> Lanes:
         env_state, obs = environment.reset(key_at(env_key, 0))
-        return Lanes(env_state, obs, jnp.zeros((), bool), jnp.zeros((), float), jnp.zeros((), jnp.int32))
+        example = jax.eval_shape(environment.step, env_state, jnp.zeros((), jnp.int32), jax.random.key(0))
+        none = jnp.zeros((), jnp.int32)
+        events = {name: none for name, value in example.info.items() if value.dtype == bool}
+        return Lanes(env_state, obs, jnp.zeros((), bool), jnp.zeros((), float), none, events)
 
     def step(params: PyTree, lane: Lanes, env_key: Array, act_key: Array, numbers: Any, time: Any) -> Lanes:
         _, action = decision(params, lane.obs, key_at(act_key, time), numbers)
@@ -177,6 +189,7 @@ def _programs(decision: Decision, environment: Environment) -> EvaluationProgram
             found.terminated | found.truncated,
             lane.returns + found.reward,
             lane.lengths + 1,
+            {name: count + found.info[name].astype(count.dtype) for name, count in lane.events.items()},
         )
         return tree_where(lane.done, lane, after)
 

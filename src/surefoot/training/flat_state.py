@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
-MAX_JOINED_SIZE = 10_000
+MAX_JOINED_SIZE = 1_000
 """Elements of the largest array that is joined with others: copying a larger one costs more than it saves."""
 
 

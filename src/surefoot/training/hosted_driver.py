@@ -16,7 +16,7 @@ from jaxtyping import Array
 from numpy.typing import NDArray
 
 from surefoot.agents.base import AgentConfig
-from surefoot.envs.checked import CheckedEnv, CheckedStep, stored_dtype
+from surefoot.envs.checked import CheckedEnv, CheckedStep, boolean_entries, stored_dtype
 from surefoot.errors import FaultyEnvironmentError
 from surefoot.jit import jit_for_speed, jit_for_startup
 from surefoot.program_cache import cached_program
@@ -257,11 +257,9 @@ def _bytes_axis(dtype: np.dtype[Any]) -> tuple[int, ...]:
 
 def _events(infos: list[dict[str, Any]]) -> dict[str, NDArray[np.bool_]]:
     """The boolean entries of an environment's `info`, for each step."""
-    names = {name for info in infos for name, value in info.items() if isinstance(value, bool | np.bool_)}
-    return {
-        str(name): np.array([bool(info.get(name, False)) for info in infos])
-        for name in sorted(names, key=str)
-    }
+    events = list(map(boolean_entries, infos))
+    names = sorted({name for each in events for name in each})
+    return {name: np.array([each.get(name, False) for each in events]) for name in names}
 
 
 def _concatenate(parts: list[StepRecord]) -> StepRecord:

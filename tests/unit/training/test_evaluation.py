@@ -28,6 +28,10 @@ def test_episodes_side_by_side_are_those_that_gymnasium_plays(model, count, monk
     np.testing.assert_array_equal(together.returns, one_by_one.returns)
     np.testing.assert_array_equal(together.lengths, one_by_one.lengths)
     assert not together.cut_off.any()
+    # A step costs 1 and the goal gives 10: whoever has paid for every step has fallen, or run out of time.
+    fell = (together.returns == -together.lengths) & (together.lengths < 15)
+    np.testing.assert_array_equal(together.events["fell"], fell)
+    np.testing.assert_array_equal(one_by_one.events["fell"], fell)
 
 
 def test_every_episode_is_reported_once(model):
@@ -136,10 +140,10 @@ def test_episodes_side_by_side_count_once():
 def test_an_evaluation_of_several_batches_costs_the_longest_episode_of_each():
     evaluator = Evaluator(lambda *_: None, side_by_side=2, seed=0)
     lengths = np.array([5, 3, 2, 7, 4])
-    assert evaluator.steps_of(Evaluation(lengths * 1.0, lengths, lengths < 0)) == 5 + 7 + 4
+    assert evaluator.steps_of(Evaluation(lengths * 1.0, lengths, lengths < 0, {})) == 5 + 7 + 4
     assert (
         Evaluator(lambda *_: None, side_by_side=1, seed=0).steps_of(
-            Evaluation(lengths * 1.0, lengths, lengths < 0)
+            Evaluation(lengths * 1.0, lengths, lengths < 0, {})
         )
         == lengths.sum()
     )
