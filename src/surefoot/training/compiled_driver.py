@@ -46,6 +46,8 @@ def make(agent: Agent, environment: Environment, config: AgentConfig) -> Driver:
         env_state, obs = reset(reset_key)
         return CompiledState(steps.restart_episode(agent, config, state.train, episode_key, obs), env_state)
 
+    # So that JAX traces it once, although `many_steps` asks for the shapes of a record first.
+    @partial(jax.jit, inline=True)
     def one_step(state: CompiledState, learn: Any) -> tuple[CompiledState, StepRecord]:
         keys = steps.step_keys(state.train)
         choice = steps.choose_action(agent, config, state.train, keys)
