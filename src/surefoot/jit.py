@@ -35,6 +35,22 @@ def jit_for_log(function: Callable[..., Any], **options: Any) -> Callable[..., A
     return _jit(function, options, {"xla_cpu_use_fusion_emitters": False})
 
 
+def compiled_once(jitted: Callable[..., Any]) -> Callable[..., Callable[..., Any]]:
+    """From arguments to the compiled program, for programs that are called in another thread.
+
+    What is set by a context, such as `jax.enable_x64`, counts for the thread of the context alone; so it is
+    this call that compiles, for the first arguments, and later ones must be of the same shapes and dtypes.
+    """
+    compiled: list[Callable[..., Any]] = []
+
+    def compiled_for(*args: Any) -> Callable[..., Any]:
+        if not compiled:
+            compiled.append(jitted.lower(*args).compile())  # pyright: ignore[reportFunctionMemberAccess]
+        return compiled[0]
+
+    return compiled_for
+
+
 def _jit(function: Callable[..., Any], options: dict[str, Any], on_cpu: dict[str, Any]) -> Callable[..., Any]:
     if jax.default_backend() == "cpu":
         options["compiler_options"] = on_cpu

@@ -3,13 +3,13 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 from numpy.typing import NDArray
 
 from surefoot.replay import Replay
 from surefoot.runs.checkpoint import ArraySpec, CheckpointError, Tensors, require_arrays
-from surefoot.training.flat_state import is_random_key
 
 BITS = ".bits"
 """Ends the name of an array of booleans that are stored as bits, eight to a byte."""
@@ -104,6 +104,11 @@ def _leaves(tree: PyTree) -> list[tuple[Any, Any]]:
 
 def _name(path: Any) -> str:
     return jax.tree_util.keystr(path, simple=True, separator=".") or "value"
+
+
+def is_random_key(leaf: Any) -> bool:
+    """Whether a leaf is a random key."""
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def _plain(leaf: Any) -> Any:

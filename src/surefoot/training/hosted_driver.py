@@ -1,7 +1,7 @@
-"""The hosted driver: any Gymnasium environment, one call of a compiled program per step.
+"""The hosted driver: any Gymnasium environment, played by Python while a compiled program learns.
 
-The program takes the environment's response, learns, and chooses the next action. It is the step of the
-compiled driver, cut where the environment stands.
+The program makes many steps, as that of the compiled driver does, and asks for the environment's response to
+each of its actions.
 """
 
 import warnings
@@ -11,21 +11,21 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Bool
 from numpy.typing import NDArray
 
 from surefoot.agents.base import AgentConfig
 from surefoot.envs.checked import CheckedEnv, CheckedStep, boolean_entries, stored_dtype
 from surefoot.errors import FaultyEnvironmentError
-from surefoot.jit import jit_for_speed, jit_for_startup
+from surefoot.jit import compiled_once, jit_for_speed, jit_for_startup
 from surefoot.program_cache import cached_program
-from surefoot.training import driver, records
+from surefoot.training import driver, host_call, records
 from surefoot.training import step as steps
 from surefoot.training.driver import AdvanceResult, Driver, Stop
 from surefoot.training.episode_seeds import Stream, episode_seed
-from surefoot.training.flat_state import flat_layout
-from surefoot.training.records import MAX_RECORDS, ActionChoice, StepRecord
+from surefoot.training.records import ActionChoice, StepRecord
 from surefoot.training.step import EnvResponse, TrainState
 from surefoot.types import Agent, RandomKey
 
@@ -47,31 +47,22 @@ class HostedState(NamedTuple):
     episode: PlayedEpisode
 
 
-class Carry(NamedTuple):
-    """What one step leaves to the next, on the device."""
-
-    train: TrainState
-    choice: ActionChoice
-    records: StepRecord
-    """Of the last steps; that of step i stands at i modulo the length."""
-
-
 class HostedPrograms(NamedTuple):
-    """What is compiled; it does not depend on the environment. A flat list of arrays holds a `Carry`."""
+    """What is compiled; it does not depend on the environment."""
 
     init: Callable[..., tuple[TrainState, ActionChoice]]
     restart: Callable[..., tuple[TrainState, ActionChoice]]
-    flatten: Callable[[TrainState, ActionChoice], list[Array]]
-    unflatten: Callable[[list[Array]], tuple[TrainState, ActionChoice]]
-    one_step: Callable[[list[Array], NDArray[np.uint8]], tuple[list[Array], Array]]
-    renew_target: Callable[[list[Array]], list[Array]]
-    records_of: Callable[[list[Array]], StepRecord]
+    many_steps: Callable[..., Callable[..., tuple[TrainState, ActionChoice, StepRecord]]]
+    """From arguments like these the compiled program, which goes from a state, its choice and the response to
+    it on until the host answers that this was the last step."""
+    renew_target: Callable[[TrainState], TrainState]
     choice_shapes: ActionChoice
 
 
 @cached_program
 def _programs(agent: Agent, config: AgentConfig, shape: tuple[int, ...], dtype: Any) -> HostedPrograms:
     """The programs for one agent and observations of this shape and dtype."""
+    answer_type = _answer_type(shape, dtype)
 
     def init(key: RandomKey, obs: Any) -> tuple[TrainState, ActionChoice]:
         _, run_key = jax.random.split(key)  # The compiled driver resets its environment with the first.
@@ -85,52 +76,37 @@ def _programs(agent: Agent, config: AgentConfig, shape: tuple[int, ...], dtype: 
 
     state_shapes, choice_shapes = jax.eval_shape(init, jax.random.key(0), jax.ShapeDtypeStruct(shape, dtype))
 
-    def carry_of(state: TrainState, choice: ActionChoice) -> Carry:
+    def many_steps(
+        state: TrainState, choice: ActionChoice, packed: Array, learn: Any, asker: Any
+    ) -> tuple[TrainState, ActionChoice, StepRecord]:
+        def body(carry: Any) -> Any:
+            state, choice, buffer, index, answer = carry
+            keys = steps.step_keys(state)
+            state, record = steps.store_and_learn(agent, config, state, keys, choice, answer.response, learn)
+            choice = steps.choose_action(agent, config, state, steps.step_keys(state))
+            packed = host_call.ask(asker, choice.action, answer_type.itemsize)
+            return (
+                state,
+                choice,
+                records.write(buffer, index, record),
+                index + 1,
+                _unpacked(packed, answer_type),
+            )
+
         (_, number, length), flag = state_shapes.episode, choice_shapes.nongreedy
-        record = StepRecord(choice_shapes, number, flag, flag, number, length, {})
-        return Carry(state, choice, records.allocate(record))
+        buffer = records.allocate(StepRecord(choice_shapes, number, flag, flag, number, length, {}))
+        carry = state, choice, buffer, jnp.zeros((), jnp.int32), _unpacked(packed, answer_type)
+        state, choice, buffer, _, _ = jax.lax.while_loop(lambda carry: carry[-1].is_step, body, carry)
+        return state, choice, buffer
 
-    layout = flat_layout(jax.eval_shape(carry_of, state_shapes, choice_shapes))
-
-    # Not donated: large arrays come out as they went in, which JAX does without a copy.
-    @jit_for_startup
-    def flatten(state: TrainState, choice: ActionChoice) -> list[Array]:
-        return layout.flatten(carry_of(state, choice))
-
-    @jit_for_startup
-    def unflatten(flat: list[Array]) -> tuple[TrainState, ActionChoice]:
-        state, choice, _ = layout.unflatten(flat)
-        return state, choice
-
-    @partial(jit_for_speed, donate_argnums=0)
-    def one_step(flat: list[Array], packed: Array) -> tuple[list[Array], Array]:
-        response = _unpacked(packed, _response_type(shape, dtype))
-        state, choice, buffer = layout.unflatten(flat)
-        learn, keys = state.step >= config.learning_starts, steps.step_keys(state)
-        index = state.step % MAX_RECORDS
-        state, record = steps.store_and_learn(agent, config, state, keys, choice, response, learn)
-        choice = steps.choose_action(agent, config, state, steps.step_keys(state))
-        carry = Carry(state, choice, records.write(buffer, index, record))
-        return layout.flatten(carry), choice.action
-
-    @partial(jit_for_startup, donate_argnums=0)
-    def renew_target(flat: list[Array]) -> list[Array]:
-        carry = layout.unflatten(flat)
-        learner = agent.renew_target(carry.train.learner)
-        return layout.flatten(carry._replace(train=carry.train._replace(learner=learner)))
-
-    @jit_for_startup
-    def records_of(flat: list[Array]) -> StepRecord:
-        return layout.unflatten(flat).records
+    def with_new_target(state: TrainState) -> TrainState:
+        return state._replace(learner=agent.renew_target(state.learner))
 
     return HostedPrograms(
         jit_for_startup(init),
         jit_for_startup(restart),
-        flatten,
-        unflatten,
-        one_step,
-        renew_target,
-        records_of,
+        compiled_once(jit_for_speed(many_steps, donate_argnums=(0, 1))),
+        jit_for_startup(with_new_target, donate_argnums=0),
         choice_shapes,
     )
 
@@ -139,7 +115,8 @@ def make(agent: Agent, env: CheckedEnv, config: AgentConfig, seed: int) -> Drive
     """A driver; the seeds of its episodes derive from `seed`."""
     space = env.observation_space
     shape, dtype = tuple(space.shape or ()), np.dtype(stored_dtype(space))
-    programs, response_type = _programs(agent, config, shape, dtype), _response_type(shape, dtype)
+    programs, answer_type = _programs(agent, config, shape, dtype), _answer_type(shape, dtype)
+    answer_of, no_answer = _packer(answer_type), bytes(answer_type.itemsize)
 
     def reset(number: int) -> tuple[NDArray[Any], PlayedEpisode]:
         env.episode = number  # `reset` adds one: messages count episodes from 1.
@@ -165,36 +142,48 @@ def make(agent: Agent, env: CheckedEnv, config: AgentConfig, seed: int) -> Drive
 
     def advance(state: HostedState, count: int, stop: Stop = driver.never_stop) -> AdvanceResult:
         driver.require_steps(count, config)
-        train, choice, episode = state
-        now, action = int(train.step), int(choice.action)
-        flat = programs.flatten(train, choice)
+        now = int(state.train.step)
         end = now + count
         parts: list[StepRecord] = []
         error: BaseException | None = None
         stopped = False
-        while now < end and not stopped:
-            first, until = now, driver.next_boundary(now, end, config)
-            infos: list[dict[str, Any]] = []
-            while now < until and not stopped:
-                try:
-                    found, next_start_obs, episode = play(action, episode)
-                except BaseException as raised:
-                    # Whatever it is, what was learned before this step is returned with it.
-                    error = raised
-                    break
-                flat, chosen = programs.one_step(flat, _packed(found, next_start_obs, response_type))
-                action = chosen.item()
-                infos.append(found.info)
-                now += 1
-                stopped = stop()
-            if now > first:
-                made = records.read(programs.records_of(flat), now - first, first)
-                parts.append(made._replace(info=_events(infos)))
+        while now < end and error is None and not stopped:
+            limit = driver.next_boundary(now, end, config) - now
+            (state, record, error), stopped = run_program(state, limit, now >= config.learning_starts, stop)
+            if record is not None:
+                parts.append(record)
+                now += len(record.reward)
                 if driver.renews_target(now, config):
-                    flat = programs.renew_target(flat)
-            stopped = stopped or error is not None
-        state = HostedState(*programs.unflatten(flat), episode)
+                    state = state._replace(train=programs.renew_target(state.train))
         return AdvanceResult(state, _concatenate(parts) if parts else None, error)
+
+    def run_program(state: HostedState, limit: int, learn: bool, stop: Stop) -> tuple[AdvanceResult, bool]:
+        """At most `limit` steps in one call of the program; also whether it was stopped."""
+        train, choice, episode = state
+        infos: list[dict[str, Any]] = []
+        stopped = False
+
+        def response_to(action: int) -> bytes:
+            nonlocal episode
+            found, next_start_obs, episode = play(action, episode)
+            infos.append(found.info)
+            return answer_of(found, next_start_obs)
+
+        def answer(action: int) -> bytes:
+            nonlocal stopped
+            stopped = stop()
+            return no_answer if stopped or len(infos) == limit else response_to(action)
+
+        try:
+            first = np.frombuffer(response_to(int(choice.action)), np.uint8)
+        except BaseException as raised:
+            # Whatever it is, what was learned before this step is returned with it.
+            return AdvanceResult(state, None, raised), stopped
+        given = train, choice, first, learn
+        program = partial(programs.many_steps(*given, np.int32(0)), *given)
+        (train, choice, buffer), error = host_call.serve(program, answer, no_answer)
+        record = records.read(buffer, len(infos))._replace(info=_events(infos))
+        return AdvanceResult(HostedState(train, choice, episode), record, error), stopped
 
     def reopen(state: HostedState) -> HostedState:
         """Play the episode again; where it does not come out the same, begin a new one."""
@@ -223,22 +212,39 @@ def _extended(episode: PlayedEpisode, action: int, obs: NDArray[Any]) -> PlayedE
     return episode._replace(checksum=zlib.crc32(obs.data, episode.checksum))
 
 
-def _response_type(shape: tuple[int, ...], dtype: Any) -> np.dtype[Any]:
-    """An environment's response as one record: a call takes microseconds for each array that it is given."""
+class Answer(NamedTuple):
+    """What a program learns when it asks for the response to an action."""
+
+    response: EnvResponse
+    is_step: Bool[Array, ""]
+    """Whether the action was taken; if not, the rest means nothing, and the program ends."""
+
+
+def _answer_type(shape: tuple[int, ...], dtype: Any) -> np.dtype[Any]:
+    """An answer as one record, since it crosses over to the program as bytes."""
     number = jax.dtypes.canonicalize_dtype(float)
     types = (dtype, shape), (number, ()), (bool, ()), (bool, ()), (dtype, shape)
-    return np.dtype([(name, *each) for name, each in zip(EnvResponse._fields, types, strict=True)])
+    fields = [(name, *each) for name, each in zip(EnvResponse._fields, types, strict=True)]
+    return np.dtype([*fields, ("is_step", bool)])
 
 
-def _packed(found: CheckedStep, next_start_obs: NDArray[Any], response_type: Any) -> NDArray[np.uint8]:
-    """The bytes of a response."""
-    values = found.obs, found.reward, found.terminated, found.truncated, next_start_obs
-    return np.array([values], response_type).view(np.uint8)
+def _packer(answer_type: np.dtype[Any]) -> Callable[[CheckedStep, NDArray[Any]], bytes]:
+    """A function that gives a response as the bytes of an answer."""
+    record = np.zeros(1, answer_type)
+    record["is_step"] = True
+    obs, reward, terminated, truncated, next_obs = (record[name] for name in EnvResponse._fields)
+
+    def pack(found: CheckedStep, next_start_obs: NDArray[Any]) -> bytes:
+        obs[0], reward[0], terminated[0], truncated[0], _ = found
+        next_obs[0] = next_start_obs
+        return record.tobytes()
+
+    return pack
 
 
-def _unpacked(packed: Array, response_type: np.dtype[Any]) -> EnvResponse:
-    """A response from its bytes."""
-    fields: Any = response_type.fields
+def _unpacked(packed: Array, answer_type: np.dtype[Any]) -> Answer:
+    """An answer from its bytes."""
+    fields: Any = answer_type.fields
 
     def field(name: str) -> Array:
         kind, start = fields[name][:2]
@@ -247,7 +253,7 @@ def _unpacked(packed: Array, response_type: np.dtype[Any]) -> EnvResponse:
             return (data != 0).reshape(kind.shape)
         return jax.lax.bitcast_convert_type(data.reshape(*kind.shape, *_bytes_axis(dtype)), dtype)
 
-    return EnvResponse(*map(field, EnvResponse._fields))
+    return Answer(EnvResponse(*map(field, EnvResponse._fields)), field("is_step"))
 
 
 def _bytes_axis(dtype: np.dtype[Any]) -> tuple[int, ...]:

@@ -53,10 +53,9 @@ def write(buffer: Any, index: Any, record: Any) -> Any:
     return jax.tree.map(lambda values, value: values.at[index].set(value), buffer, record)
 
 
-def read(buffer: Any, count: int, first: int = 0) -> Any:
-    """So many records of a buffer, as NumPy arrays; after its end, it is read on from its beginning."""
-    indices = (first + np.arange(count)) % MAX_RECORDS
-    return jax.tree.map(lambda leaf: np.asarray(leaf)[indices], buffer)
+def read(buffer: Any, count: int) -> Any:
+    """The first records of a buffer, as NumPy arrays."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[:count].copy(), buffer)
 
 
 def of_all_envs(records: Any, envs: int) -> Any:
