@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, PyTree, Shaped
 
 from surefoot.errors import UserError, require
 from surefoot.layers import orthogonal
-from surefoot.networks import features_of, heads, minatar_cnn, minatar_heads, mlp
+from surefoot.networks import features_of, heads, minatar_cnn, minatar_heads, mlp, on_batch
 from surefoot.registry import import_object, is_import_path
 from surefoot.text import error_line
 from surefoot.types import MakeNetwork, Network, NetworkFactory, ObservationSpace, RandomKey
@@ -166,6 +166,10 @@ class Encoded(eqx.Module):
         """Outputs for one observation as the environment returns it."""
         network: Any = self.network
         return network(self.encode(obs), **_key_argument(key))
+
+    def on_batch(self, obs: Shaped[Array, "B ..."]) -> Float[Array, "B ..."]:
+        """Outputs for a batch of observations."""
+        return on_batch(self.network, jax.vmap(self.encode)(obs))
 
     def features(self, obs: Shaped[Array, "..."]) -> Float[Array, "features"]:
         """The last hidden layer, or the encoded observation of a network that does not expose it."""

@@ -85,6 +85,14 @@ class MinAtarCNN(eqx.Module):
         """Outputs for one image of floats, booleans or bytes, in `output_shape`."""
         return self.output(self.features(image, key)).reshape(self.output_shape)
 
+    def on_batch(self, images: Shaped[Array, "B height width channels"]) -> Float[Array, "B ..."]:
+        """Outputs for a batch of images, without dropout."""
+
+        def outputs(convolved: Float[Array, "features"]) -> Float[Array, "..."]:
+            return self.output(jax.nn.relu(self.hidden(convolved))).reshape(self.output_shape)
+
+        return jax.vmap(outputs)(_convolved_batch(self.convolution, images))
+
     def features(
         self, image: Shaped[Array, "height width channels"], key: RandomKey | None = None
     ) -> Float[Array, "features"]:
@@ -134,18 +142,28 @@ def patches_3x3(
 
 
 def _convolved(convolution: Dense, image: Shaped[Array, "height width channels"]) -> Float[Array, "features"]:
-    """A 3x3 convolution of an image and ReLU, as a vector.
+    """A 3x3 convolution of an image and ReLU, as a vector."""
+    return _convolved_batch(convolution, image[None])[0]
 
-    The bias is the weight of an input that is one. Added afterwards, it would be looked up for every single
-    number, forwards and backwards.
+
+def _convolved_batch(
+    convolution: Dense, images: Shaped[Array, "B height width channels"]
+) -> Float[Array, "B features"]:
+    """A 3x3 convolution of each image and ReLU, as vectors.
+
+    The positions of all images are one long axis: with two, XLA on CPU would transpose the gradient of the
+    outputs before it computes that of the weight, which takes as long as the product itself. The bias is the
+    weight of an input that is one: added afterwards, it would be looked up for every single number, forwards
+    and backwards.
     """
     weight, bias = convolution.weight, convolution.bias
-    inputs = _patches_and_one(image, weight.dtype)
+    inputs = jax.vmap(lambda image: _patches_and_one(image, weight.dtype))(images)
     if bias is None:
         bias = jnp.zeros(weight.shape[:1], weight.dtype)
-    missing = inputs.shape[1] - weight.shape[1] - 1
+    missing = inputs.shape[-1] - weight.shape[1] - 1
     weights = jnp.concatenate([weight, jnp.pad(bias[:, None], ((0, 0), (0, missing)))], axis=1)
-    return jax.nn.relu(Dense(weights, None)(inputs).reshape(-1))
+    outputs = Dense(weights, None)(inputs.reshape(-1, inputs.shape[-1]))
+    return jax.nn.relu(outputs).reshape(len(images), -1)
 
 
 def _patches_and_one(
@@ -171,6 +189,14 @@ def _joined_channels(image: Bool[Array, "height width channels"]) -> Int[Array, 
     size = math.gcd(channels, 4)
     as_bytes = image.astype(jnp.int8).reshape(*image.shape[:2], channels // size, size)
     return as_bytes[..., 0] if size == 1 else jax.lax.bitcast_convert_type(as_bytes, WORDS[size])
+
+
+def on_batch(network: Any, inputs: Array) -> Float[Array, "B ..."]:
+    """Outputs of a network for a batch of inputs.
+
+    A network may have a method `on_batch` for what is faster than one example after the other under `vmap`.
+    """
+    return network.on_batch(inputs) if hasattr(network, "on_batch") else jax.vmap(network)(inputs)
 
 
 def features_of(network: Any, x: Array) -> Float[Array, "features"]:
@@ -208,6 +234,10 @@ class WithPriorFunction(eqx.Module):
         """Outputs for one example."""
         trained: Any = self.trained
         return trained(x) + self.scale * self.prior(x)
+
+    def on_batch(self, inputs: Array) -> Float[Array, "B ..."]:
+        """Outputs for a batch of inputs."""
+        return on_batch(self.trained, inputs) + self.scale * on_batch(self.prior.network, inputs)
 
 
 def with_prior_function(make: MakeNetwork, make_prior: MakeNetwork, scale: float) -> MakeNetwork:
@@ -274,8 +304,14 @@ class MinAtarHeads(eqx.Module):
 
     def __call__(self, image: Shaped[Array, "height width channels"]) -> Float[Array, "heads ..."]:
         """Outputs of all heads for one image."""
-        features = _convolved(self.convolution, image)
-        hidden = jax.nn.relu(self.hidden(features)).reshape(self.output.shape[0], -1)
+        return self._outputs(_convolved(self.convolution, image))
+
+    def on_batch(self, images: Shaped[Array, "B height width channels"]) -> Float[Array, "B heads ..."]:
+        """Outputs of all heads for a batch of images."""
+        return jax.vmap(self._outputs)(_convolved_batch(self.convolution, images))
+
+    def _outputs(self, convolved: Float[Array, "features"]) -> Float[Array, "heads ..."]:
+        hidden = jax.nn.relu(self.hidden(convolved)).reshape(self.output.shape[0], -1)
         values = jnp.einsum("koh,kh->ko", self.output, hidden) + self.output_bias
         return values.reshape(-1, *self.output_shape)
 

@@ -4,11 +4,11 @@ Observations are stored in their own dtype: booleans as booleans, bytes as bytes
 flashbax's item buffer, which is as fast, depends on 23 packages of 130 MB.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, UInt32
+from jaxtyping import Array, Int, Shaped, UInt32
 
 from surefoot.types import RandomKey, Transition
 
@@ -61,12 +61,18 @@ def sample(replay: Replay, key: RandomKey, batch: int) -> Transition:
 
     def gather(replay: Replay) -> Transition:
         indices = bits % replay.size.astype(jnp.uint32)
-        return jax.tree.map(lambda ring: ring[indices], replay.storage)
+        return jax.tree.map(lambda ring: _rows(ring, indices), replay.storage)
 
     def zeros(replay: Replay) -> Transition:
         return jax.tree.map(lambda ring: jnp.zeros((batch, *ring.shape[1:]), ring.dtype), replay.storage)
 
     return jax.lax.cond(replay.added > 0, gather, zeros, replay)
+
+
+def _rows(ring: Shaped[Array, "capacity *rest"], indices: Any) -> Shaped[Array, "batch *rest"]:
+    """Some rows of an array, each copied as a whole: XLA on CPU copies images number by number."""
+    flat = ring.reshape(ring.shape[0], -1)
+    return flat.at[indices].get(mode="promise_in_bounds").reshape(-1, *ring.shape[1:])
 
 
 def _random_bits(key: RandomKey, count: int) -> UInt32[Array, "count"]:

@@ -1,5 +1,8 @@
 """Networks: shapes, initial weights, and the convolution by patches against XLA's own."""
 
+from typing import Any
+
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -118,3 +121,24 @@ def test_networks_drawn_in_a_loop_are_those_that_their_keys_draw_alone():
         alone = make(key)
         assert jax.tree.structure(network) == jax.tree.structure(alone)
         jax.tree.map(np.testing.assert_array_equal, network, alone)
+
+
+@pytest.mark.parametrize("kind", ["one", "heads", "with a prior function"])
+def test_a_batch_of_images_at_once_gives_what_each_gives_alone_and_equal_gradients(kind):
+    make = networks.minatar_cnn((6, 5, 4), (3,))
+    make = {
+        "one": make,
+        "heads": networks.minatar_heads((6, 5, 4), 2, (3,)),
+        "with a prior function": networks.with_prior_function(make, make, 2.0),
+    }[kind]
+    network: Any = make(KEY)
+    images = jnp.asarray(np.random.default_rng(0).random((7, 6, 5, 4)) < 0.3)
+
+    def loss(network, apply):
+        return jnp.sum(jnp.sin(apply(network)(images)))
+
+    apart, together = (lambda each: jax.vmap(each)), (lambda each: lambda x: networks.on_batch(each, x))
+    np.testing.assert_allclose(together(network)(images), apart(network)(images), rtol=1e-5, atol=1e-6)
+    gradients = (eqx.filter_grad(loss)(network, apply) for apply in (apart, together))
+    for one, other in zip(*map(jax.tree.leaves, gradients), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)

@@ -6,7 +6,6 @@ Every head learns from every transition: the heads differ by their initial weigh
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
@@ -15,7 +14,7 @@ from surefoot.architectures import Architecture
 from surefoot.exploration import epsilon_greedy
 from surefoot.exploration.thompson import follow_one_member
 from surefoot.losses import bellman_target, huber
-from surefoot.networks import with_prior_function
+from surefoot.networks import on_batch, with_prior_function
 from surefoot.settings import bounded
 from surefoot.types import Action, Agent, Beliefs, RandomKey, Scalar, Transition
 
@@ -37,9 +36,9 @@ def make(config: Config, architecture: Architecture, actions: int, optimiser: An
         network = with_prior_function(network, network, config.head_prior_scale)
 
     def loss(params: PyTree, target: PyTree, batch: Transition) -> Scalar:
-        best = jax.vmap(target)(batch.next_obs).max(axis=-1)  # [B, heads]
+        best = on_batch(target, batch.next_obs).max(axis=-1)  # [B, heads]
         targets = bellman_target(batch.reward, batch.terminated, best, config.discount)
-        values = gather_actions(jnp.moveaxis(jax.vmap(params)(batch.obs), -1, 1), batch.action)  # [B, heads]
+        values = gather_actions(jnp.moveaxis(on_batch(params, batch.obs), -1, 1), batch.action)  # [B, heads]
         return jnp.mean(huber(targets - values))
 
     def beliefs(params: PyTree, obs: Array) -> Beliefs:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
@@ -11,6 +10,7 @@ from surefoot.agents.base import AgentConfig, AgentKind, build_value_agent, gath
 from surefoot.architectures import Architecture
 from surefoot.exploration import epsilon_greedy
 from surefoot.losses import bellman_target, huber
+from surefoot.networks import on_batch
 from surefoot.types import Agent, Beliefs, Scalar, Transition
 
 
@@ -24,9 +24,9 @@ def make(config: Config, architecture: Architecture, actions: int, optimiser: An
     network = architecture.network((actions,), gain=config.gain)
 
     def loss(params: PyTree, target: PyTree, batch: Transition) -> Scalar:
-        best = jax.vmap(target)(batch.next_obs).max(axis=-1, keepdims=True)  # [B, 1]
+        best = on_batch(target, batch.next_obs).max(axis=-1, keepdims=True)  # [B, 1]
         targets = bellman_target(batch.reward, batch.terminated, best, config.discount)[:, 0]
-        values = gather_actions(jax.vmap(params)(batch.obs), batch.action)
+        values = gather_actions(on_batch(params, batch.obs), batch.action)
         return jnp.mean(huber(targets - values))
 
     def beliefs(params: PyTree, obs: Array) -> Beliefs:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
@@ -12,6 +11,7 @@ from surefoot.architectures import Architecture
 from surefoot.estimators import quantile_variance
 from surefoot.exploration import epsilon_greedy
 from surefoot.losses import LEVELS, quantile_loss
+from surefoot.networks import on_batch
 from surefoot.settings import Settings, bounded
 from surefoot.types import Agent, Beliefs, Scalar, Transition
 
@@ -49,8 +49,8 @@ def make(config: Config, architecture: Architecture, actions: int, optimiser: An
     levels = LEVELS[config.levels](config.quantiles)
 
     def loss(params: PyTree, target: PyTree, batch: Transition) -> Scalar:
-        targets = quantile_targets(jax.vmap(target)(batch.next_obs), batch, config.discount)
-        quantiles = gather_actions(jax.vmap(params)(batch.obs), batch.action)
+        targets = quantile_targets(on_batch(target, batch.next_obs), batch, config.discount)
+        quantiles = gather_actions(on_batch(params, batch.obs), batch.action)
         return jnp.mean(quantile_loss(quantiles, targets, levels, config.kappa))
 
     def beliefs(params: PyTree, obs: Array) -> Beliefs:

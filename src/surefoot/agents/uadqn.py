@@ -17,6 +17,7 @@ from surefoot.architectures import Architecture
 from surefoot.estimators import decompose, quantile_variance
 from surefoot.exploration import EXPLORERS
 from surefoot.losses import LEVELS, quantile_loss
+from surefoot.networks import on_batch
 from surefoot.posteriors import POSTERIORS
 from surefoot.risk import greedy, parse_risk
 from surefoot.settings import bounded, checked, component
@@ -169,7 +170,7 @@ def make(config: Any, architecture: Architecture, actions: int, optimiser: Any =
     ) -> Scalar:
         keys = jax.random.split(key, draws)
         value_target = target.value if own else target
-        next_values = jax.vmap(value_target)(batch.next_obs)  # [B, A, N]
+        next_values = on_batch(value_target, batch.next_obs)  # [B, A, N]
 
         def fit(values: Float[Array, "B A N"], targets: Float[Array, "B N"]) -> Scalar:
             quantiles = gather_actions(values, batch.action)
@@ -184,7 +185,7 @@ def make(config: Any, architecture: Architecture, actions: int, optimiser: Any =
                 for k in range(shared, draws)
             ]
         samples = posterior.predict(params.auxiliary, batch.obs, keys)
-        values = [jax.vmap(params.value)(batch.obs), *(samples[k] for k in range(draws))]
+        values = [on_batch(params.value, batch.obs), *(samples[k] for k in range(draws))]
         fits = [fit(each, target) for each, target in zip(values, targets, strict=True)]
         penalties = posterior.penalty(params.auxiliary, prior, data_count, keys)
         return fits[0] + sum(fits[1:]) + jnp.sum(penalties)

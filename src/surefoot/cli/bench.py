@@ -152,7 +152,7 @@ def _minatar(what: Bench, console: Console) -> dict[str, Any]:
             if other in speeds:
                 ratios[f"{name}, compiled / {other}"] = speed, speeds[other]
     limits = {name: 1 / each.seconds(speeds) for name, each in work.items()}
-    of_core = {hardware_bound.PRODUCTS, *(each.memory for each in work.values())}
+    of_core = {*hardware_bound.PRODUCTS, *(each.memory for each in work.values())}
     shown = [speed for name, speed in speeds.items() if name not in of_core]
     console.print(_table("MinAtar Breakout, one update per step, replay of 100,000 full", shown))
     for name, (one, other) in ratios.items():
@@ -160,7 +160,7 @@ def _minatar(what: Bench, console: Console) -> dict[str, Any]:
         console.print(f"{name}: {one.ratio_to(other):.2f} (quartiles {low:.2f} to {high:.2f})")
     flops = hardware_bound.flop_rate(speeds)
     memory = {name: each.byte_rate(speeds) for name, each in work.items()}
-    console.print(f"\nthis core: {flops / 1e9:.0f} GFLOP/s in sgemm")
+    console.print(f"\nthis core: {flops / 1e9:.0f} GFLOP/s in products")
     for name, limit in limits.items():
         fraction = compiled[name].steps_per_second / limit
         console.print(

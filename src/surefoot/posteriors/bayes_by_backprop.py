@@ -16,6 +16,7 @@ import jax.flatten_util
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
+from surefoot.networks import on_batch
 from surefoot.settings import Settings, bounded
 from surefoot.types import (
     Draws,
@@ -137,7 +138,7 @@ def variational_posterior(
 
     def predict(params: PyTree, inputs: Array, keys: RandomKeys) -> Float[Array, "K B ..."]:
         sampled: list[Any] = [sample(params, keys[k])[0] for k in range(draws)]
-        return jnp.stack([jax.vmap(each)(inputs) for each in sampled])
+        return jnp.stack([on_batch(each, inputs) for each in sampled])
 
     return Posterior(draws, init, penalty, predict)
 

@@ -34,7 +34,7 @@ def test_the_bound_is_the_time_of_products_plus_that_of_memory_in_arrays_of_the_
     flops = 10 * 2 * hardware_bound.MATRIX_SIDE**3
     work = hardware_bound.Work(multiply_adds=flops, adam_bytes=7_000_000, array_bytes=4_000_000)
     names = [each.name for each in hardware_bound.contenders([work, work])]
-    assert names == [hardware_bound.PRODUCTS, "memory, 4.0 MB"]
+    assert names == [*hardware_bound.PRODUCTS, "memory, 4.0 MB"]
     speeds = {name: Speed(name, 10.0, [10.0]) for name in names}
     assert hardware_bound.flop_rate(speeds) == flops
     assert work.byte_rate(speeds) == 40_000_000
