@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from surefoot.text import finite_or_none
 from surefoot.types import Interval
 
 
@@ -48,9 +49,9 @@ class Claim:
     def as_json(self) -> dict[str, Any]:
         """The claim as `summary.json` contains it; a number that is not finite becomes null."""
         fields = asdict(self)
-        fields["measured"] = _finite(self.measured)
+        fields["measured"] = finite_or_none(self.measured)
         if self.interval is not None:
-            fields["interval"] = [_finite(end) for end in self.interval]
+            fields["interval"] = [finite_or_none(end) for end in self.interval]
         return fields
 
 
@@ -124,7 +125,3 @@ def recovers(truth: float, precision: float) -> Criterion:
         return Verdict.HOLDS
 
     return Criterion(f"{truth:.3g} in it, ± {precision:.2g}", verdict_of)
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None

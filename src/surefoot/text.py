@@ -1,4 +1,6 @@
-"""Short pieces of text for messages."""
+"""Short pieces of text for messages, and numbers as JSON has them."""
+
+import math
 
 
 def error_line(error: BaseException) -> str:
@@ -10,3 +12,8 @@ def error_line(error: BaseException) -> str:
 def single_line(thing: object) -> str:
     """The text of an object with all white space, line breaks too, as single spaces."""
     return " ".join(str(thing).split())
+
+
+def finite_or_none(number: float) -> float | None:
+    """A number, or None (null in JSON) for NaN and infinities, which JSON does not have."""
+    return number if math.isfinite(number) else None

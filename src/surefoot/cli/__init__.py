@@ -60,6 +60,7 @@ def run(args: list[str]) -> int:
 COMMANDS = {
     "train": "Train an agent in an environment, or resume a run that was stopped (--resume RUN).",
     "evaluate": "Play episodes with a trained agent.",
+    "compare": "Compare groups of runs: scores with intervals, learning curves, and which are better.",
     "runs": "List runs.",
     "sweep": "Train the many runs of a plan.",
     "reproduce": "Repeat an experiment of the paper and check its claims.",

@@ -5,17 +5,13 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from surefoot.claims import Claim
 from surefoot.errors import require
 from surefoot.settings import Settings, checked
 from surefoot.sweeps.plan import PlannedRun
-
-Table = Mapping[str, NDArray[Any]]
-"""Columns by name, all of one length."""
+from surefoot.tables import Table
 
 Advance = Callable[[float], None]
 """Reports progress: called with the fraction of all work that was just done."""
@@ -115,8 +111,3 @@ def verdicts_allowed(
     is_enough = settings.steps >= full_length and settings.seeds >= experiment.min_seeds
     decides = is_enough or not experiment.empirical
     return [each if decides or each.exact else each.undecided() for each in claims]
-
-
-def stack_tables(tables: Sequence[Table]) -> Table:
-    """The rows of several tables with equal columns, one table after the other."""
-    return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}

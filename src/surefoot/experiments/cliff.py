@@ -15,13 +15,13 @@ from surefoot.experiments.base import (
     Sweep,
     SweptExperiment,
     Table,
-    stack_tables,
 )
 from surefoot.experiments.cliff_claims import LABELS, NEUTRAL, QR_DQN, VARIANT_1, VARIANT_2, claims
 from surefoot.figures import cliff as figure
 from surefoot.runs.log_files import read_metrics
 from surefoot.settings import bounded
 from surefoot.sweeps.plan import PlannedRun
+from surefoot.tables import stack_tables
 
 PROBE_EVERY = 100
 """Steps between calls of the probe `look`."""

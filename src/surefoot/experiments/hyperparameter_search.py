@@ -1,6 +1,6 @@
 """The search for hyperparameters of the paper's appendix, on MinAtar Breakout."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from surefoot.claims import Claim, below, between, claim
 from surefoot.envs import MINATAR_IDS
 from surefoot.experiments.base import ExperimentConfig, Outcome, Sweep, SweptExperiment, Table
-from surefoot.experiments.minatar import FULL_LENGTH, MIN_SEEDS, final_score
+from surefoot.experiments.minatar import FULL_LENGTH, final_score
 from surefoot.figures import hyperparameter_search as figure
 from surefoot.settings import bounded
-from surefoot.statistics import Strata, bootstrap_estimate
+from surefoot.statistics import MIN_SEEDS_TO_DECIDE, Measured, Strata, bootstrap_estimate
 from surefoot.sweeps.plan import PlannedRun
 
 GAME = "breakout"
@@ -133,16 +133,19 @@ def claims(scores: Mapping[Candidate, NDArray[Any]]) -> list[Claim]:
     ]
 
 
-def _relative_difference(one: Sequence[NDArray[Any]], other: Sequence[NDArray[Any]]) -> float:
+def _relative_difference(one: Strata, other: Strata) -> Measured:
     """Difference of the mean scores of two groups, divided by the mean of the two."""
-    means = np.mean(np.concatenate(one)), np.mean(np.concatenate(other))
-    return float((means[0] - means[1]) / (np.mean(means) or 1))
+    mean, other_mean = (np.concatenate(each, axis=-1).mean(axis=-1) for each in (one, other))
+    both = (mean + other_mean) / 2
+    return (mean - other_mean) / np.where(both == 0, 1, both)
 
 
-def _ratio_of_spreads(one: Sequence[NDArray[Any]], other: Sequence[NDArray[Any]]) -> float:
+def _ratio_of_spreads(one: Strata, other: Strata) -> Measured:
     """Ratio of the standard deviations of two groups, each pooled over its candidates."""
-    spreads = [np.sqrt(np.mean([values.var() for values in each])) for each in (one, other)]
-    return float(spreads[0] / spreads[1]) if spreads[1] > 0 else float("nan")
+    spread, other_spread = (
+        np.sqrt(np.mean([values.var(axis=-1) for values in each], axis=0)) for each in (one, other)
+    )
+    return spread / np.where(other_spread == 0, np.nan, other_spread)
 
 
 EXPERIMENT = SweptExperiment(
@@ -151,6 +154,6 @@ EXPERIMENT = SweptExperiment(
     intervals="95 %, stratified bootstrap over seeds",
     tables=("data",),
     config=Config,
-    min_seeds=MIN_SEEDS,
+    min_seeds=MIN_SEEDS_TO_DECIDE,
     run=run,
 )

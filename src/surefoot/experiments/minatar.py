@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from surefoot.agents import AGENTS, qrdqn, uadqn
 from surefoot.claims import Claim, above, between, claim
+from surefoot.comparison import run_scores
+from surefoot.comparison.contrasts import Contrast, Scores, contrast, fraction_of_best, normalised
+from surefoot.comparison.run_scores import LAST, WINDOWS, read_series
 from surefoot.envs import MINATAR_IDS
 from surefoot.experiments.base import (
     ExperimentConfig,
@@ -23,28 +26,13 @@ from surefoot.experiments.base import (
     names_from,
 )
 from surefoot.figures import minatar as figure
-from surefoot.runs.log_files import read_episodes, read_metrics, seconds_until
+from surefoot.runs.log_files import seconds_until
 from surefoot.settings import bounded
-from surefoot.statistics import (
-    Estimate,
-    Strata,
-    bootstrap_estimate,
-    interquartile_mean_over,
-    mean_estimate,
-    probability_of_improvement,
-    window_means,
-)
+from surefoot.statistics import MIN_SEEDS_TO_DECIDE, Estimate, mean_estimate, step_grid, window_means
 from surefoot.sweeps.plan import PlannedRun
 
-WINDOWS = 50
-"""Windows of a learning curve; at full length, each is as long as those of the published logs."""
-END_FRACTION = 0.1
-"""The fraction of training, at its end, over which a run's score is taken."""
 MIN_END_STEPS = 10_000
 """Fewest steps over which a score is taken, so that even Freeway's episodes of 2,500 steps end in them."""
-MIN_SEEDS = 5
-"""Fewest seeds that decide a claim. Of two agents that are alike, a 95 % bootstrap prefers one in 20 % of
-cases with 3 seeds, 7 % with 5, 5 % with 10 (4,000 simulated pairs each, normal scores)."""
 FULL_LENGTH = 5_000_000
 """Steps of a run in the paper."""
 HIGHER_EPSILON = 0.1
@@ -142,27 +130,20 @@ def run(config: Config, sweep: Sweep) -> Outcome:
 
 def learning_curve(path: Path, steps: int) -> Table:
     """A run's mean returns, episodes and non-greedy actions in each window of a fixed grid of steps."""
-    grid = np.unique(np.linspace(0, steps, min(WINDOWS, steps) + 1).astype(int)[1:])
-    episodes = read_episodes(path)
-    ends = np.array([row.step for row in episodes], int)
-    metrics = [line for line in read_metrics(path) if "uncertainty/nongreedy_fraction" in line]
+    grid = step_grid(steps, WINDOWS)
+    returns, nongreedy = read_series(path), read_series(path, "uncertainty/nongreedy_fraction")
+    ends = returns.steps[returns.steps <= steps]
     return {
         "step": grid,
-        "mean_return": window_means(ends, np.array([row.episode_return for row in episodes]), grid),
-        "episodes": np.bincount(np.searchsorted(grid, ends[ends <= steps]), minlength=len(grid)),
-        "nongreedy_fraction": window_means(
-            np.array([line["step"] for line in metrics]),
-            np.array([line["uncertainty/nongreedy_fraction"] for line in metrics]),
-            grid,
-        ),
+        "mean_return": window_means(*returns, grid),
+        "episodes": np.bincount(np.searchsorted(grid, ends), minlength=len(grid)),
+        "nongreedy_fraction": window_means(*nongreedy, grid),
     }
 
 
 def final_score(path: Path, steps: int) -> float:
     """Mean return of the episodes that ended in the last part of training; NaN where none did."""
-    first = steps - max(END_FRACTION * steps, MIN_END_STEPS)
-    returns = [row.episode_return for row in read_episodes(path) if first < row.step <= steps]
-    return float(np.mean(returns)) if returns else float("nan")
+    return run_scores.final_score(read_series(path), steps, min(max(LAST, MIN_END_STEPS / steps), 1.0))
 
 
 def curves_table(curves: Mapping[CurveKey, Table]) -> Table:
@@ -214,45 +195,38 @@ def claims(curves: Mapping[CurveKey, Table], scores: Mapping[CurveKey, float]) -
     def scores_of(game: str, label: str) -> NDArray[Any]:
         return np.array([score for key, score in scores.items() if _is(key, game, label)])
 
-    best = {game: _best_mean([scores_of(game, each) for each in agents]) for game in games}
+    by_game: Scores = {game: {label: scores_of(game, label) for label in agents} for game in games}
+    relative = normalised(by_game, fraction_of_best)
 
-    def strata(label: str) -> Strata:
-        """An agent's scores on each game, as fractions of the best agent's mean score on it."""
-        return [scores_of(game, label) / best[game] for game in games]
+    def on_all_games(one: str, other: str) -> Contrast:
+        return contrast(*([relative[game][label] for game in games] for label in (one, other)))
+
+    def less(game: str, one: str, other: str) -> Estimate:
+        return contrast([scores_of(game, one)], [scores_of(game, other)]).difference
 
     measurements: list[tuple[str, str, Estimate, Any]] = []
     for one, other in (("qrdqn", "dqn"), ("qrdqn", "bootstrapped"), ("uadqn", "qrdqn")):
         if one not in agents or other not in agents:
             continue
         for game in games:
-            difference = bootstrap_estimate(_iqm_difference, [scores_of(game, one)], [scores_of(game, other)])
-            measurements.append((f"{game}: score of {one} less {other}", better, difference, above(0)))
-        difference = bootstrap_estimate(_iqm_difference, strata(one), strata(other))
-        measurements.append((f"all games: IQM of scores, {one} less {other}", better, difference, above(0)))
-        probability = bootstrap_estimate(probability_of_improvement, strata(one), strata(other))
+            name = f"{game}: score of {one} less {other}"
+            measurements.append((name, better, less(game, one, other), above(0)))
+        overall = on_all_games(one, other)
+        name = f"all games: IQM of scores, {one} less {other}"
+        measurements.append((name, better, overall.difference, above(0)))
         name = f"all games: probability that {one} beats {other}"
-        measurements.append((name, better, probability, above(0.5)))
+        measurements.append((name, better, overall.probability, above(0.5)))
     for game in games if "uadqn" in agents else ():
         ends = [_last(c["nongreedy_fraction"]) for key, c in curves.items() if _is(key, game, "uadqn")]
         name = f"{game}: non-greedy actions of uadqn at the end"
         measurements.append((name, nongreedy, mean_estimate(np.array(ends)), between(0.1, 0.2)))
     for game, label in dict.fromkeys((key.game, key.label) for key in scores if key.epsilon is not None):
-        difference = bootstrap_estimate(_iqm_difference, [scores_of(game, "qrdqn")], [scores_of(game, label)])
-        measurements.append((f"{game}: score of qrdqn less {label}", epsilon, difference, above(0)))
+        name = f"{game}: score of qrdqn less {label}"
+        measurements.append((name, epsilon, less(game, "qrdqn", label), above(0)))
     return [
         claim(name, paper=paper, **estimate._asdict(), criterion=criterion)
         for name, paper, estimate, criterion in measurements
     ]
-
-
-def _iqm_difference(one: Strata, other: Strata) -> float:
-    return interquartile_mean_over(one) - interquartile_mean_over(other)
-
-
-def _best_mean(scores: Sequence[NDArray[Any]]) -> float:
-    """The best mean score on a game, of agents whose runs all have a score; 1 where it is zero."""
-    means = [float(np.mean(each)) for each in scores if not np.isnan(each).any()]
-    return max(means, default=0.0) or 1.0
 
 
 def _is(key: CurveKey, game: str, label: str) -> bool:
@@ -271,6 +245,6 @@ EXPERIMENT = SweptExperiment(
     intervals="95 %, stratified bootstrap over seeds (curves: Student's)",
     tables=("data", "scores"),
     config=Config,
-    min_seeds=MIN_SEEDS,
+    min_seeds=MIN_SEEDS_TO_DECIDE,
     run=run,
 )

@@ -22,7 +22,6 @@ from surefoot.experiments.base import (
     ExperimentConfig,
     Outcome,
     Table,
-    stack_tables,
 )
 from surefoot.experiments.regression import make_fit
 from surefoot.figures import network_width as figure
@@ -32,6 +31,7 @@ from surefoot.optimisers import adam
 from surefoot.posteriors import anchored
 from surefoot.settings import bounded, checked
 from surefoot.statistics import Estimate, jackknife_estimate, ratio_estimate
+from surefoot.tables import stack_tables
 from surefoot.types import Network, Posterior, RandomKey, Scalar
 
 POINTS_X = np.array([1.0, 4.5, 5.1, 6.0, 8.0, 9.0]) / 5 - 1

@@ -25,7 +25,6 @@ from surefoot.experiments.base import (
     Table,
     chosen_names,
     names_from,
-    stack_tables,
 )
 from surefoot.experiments.parts import Part, Parts, Tables
 from surefoot.experiments.posterior_tasks import DRAWS, TASKS, Fitted, settings_of
@@ -34,6 +33,7 @@ from surefoot.figures import posteriors as figure
 from surefoot.posteriors import POSTERIORS
 from surefoot.settings import bounded
 from surefoot.statistics import mean_estimate, ratio_estimate
+from surefoot.tables import stack_tables
 
 SCORES = ("nll", "crps", "pair_nll", "pair_gain", "seconds_per_update")
 NOISE_LEVELS = stats.norm.ppf((np.arange(50) + 0.5) / 50)

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from surefoot.claims import Claim, below, between, claim
 from surefoot.envs import MINATAR_IDS
-from surefoot.experiments.base import ExperimentConfig, Outcome, Sweep, SweptExperiment, Table, stack_tables
+from surefoot.experiments.base import ExperimentConfig, Outcome, Sweep, SweptExperiment, Table
 from surefoot.experiments.minatar import final_score
 from surefoot.figures import time_to_score as figure
 from surefoot.runs.log_files import CPU, read_episodes, seconds_until
 from surefoot.settings import bounded
-from surefoot.statistics import bootstrap_estimate, mean_estimate
+from surefoot.statistics import bootstrap_estimate, mean_estimate, mean_over, step_grid
 from surefoot.sweeps.plan import PlannedRun
+from surefoot.tables import stack_tables
 
 GAME, AGENT = "breakout", "uadqn"
 PAPER, FAST = "paper", "fast"
@@ -100,7 +101,7 @@ def learning_curve(key: RunKey, directory: Path, steps: int) -> Table:
     episodes = read_episodes(directory)
     ends = np.array([row.step for row in episodes], int)
     means = np.array([np.nan, *recent_means([row.episode_return for row in episodes])])
-    grid = np.unique(np.linspace(0, steps, min(POINTS, steps) + 1).astype(int)[1:])
+    grid = step_grid(steps, POINTS)
     return {
         "preset": np.full(len(grid), key.preset),
         "seed": np.full(len(grid), key.seed),
@@ -132,7 +133,7 @@ def claims(scores: Table) -> list[Claim]:
         return scores[column][scores["preset"] == preset]
 
     ratio = bootstrap_estimate(
-        lambda fast, paper: float(np.mean(fast[0]) / np.mean(paper[0])),
+        lambda fast, paper: mean_over(fast) / mean_over(paper),
         [of(FAST, "seconds_to_score")],
         [of(PAPER, "seconds_to_score")],
     )

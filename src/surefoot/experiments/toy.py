@@ -22,7 +22,6 @@ from surefoot.experiments.base import (
     ExperimentConfig,
     Outcome,
     Table,
-    stack_tables,
 )
 from surefoot.experiments.regression import Loss, make_fit
 from surefoot.figures import toy as figure
@@ -33,6 +32,7 @@ from surefoot.optimisers import adam
 from surefoot.posteriors import POSTERIORS, anchored
 from surefoot.settings import bounded, checked
 from surefoot.statistics import Estimate, jackknife_estimate, mean_estimate, ratio_estimate
+from surefoot.tables import stack_tables
 from surefoot.types import MakeNetwork, NetworkFactory, Posterior, RandomKey, Scalar
 
 NOISE = 1 / 3

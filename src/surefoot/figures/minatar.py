@@ -1,27 +1,29 @@
 """Figure 3: learning curves on MinAtar, a panel for each game."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import cycle
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import EngFormatter, MaxNLocator
-from numpy.typing import NDArray
 
 from surefoot.figures.style import (
     ALEATORIC,
     BIASED,
     EPISTEMIC,
     INK,
+    OTHER_COLORS,
+    PANELS_PER_ROW,
     TOTAL,
     mean_with_band,
     per_seed,
     seed_count_text,
+    show_steps,
     styled,
+    window_middles,
 )
+from surefoot.tables import Table, rows_where
 
 AGENT_STYLES = {
     "dqn": ("DQN", BIASED),
@@ -29,15 +31,12 @@ AGENT_STYLES = {
     "qrdqn": ("QR-DQN", EPISTEMIC),
     "uadqn": ("UA-DQN", ALEATORIC),
 }
-OTHER_COLORS = ("#8c6d31", "#5c5c8a", "#c51b7d", "#4d4d4d")
-"""Colours of agents that the paper does not have."""
-PANELS_PER_ROW = 3
 MIN_SEEDS_FOR_BAND = 3
 """Fewest seeds whose interval is drawn: that of two, 13 standard errors to either side, hides the rest."""
 
 
 @styled
-def draw(table: Mapping[str, NDArray[Any]], published: Mapping[str, NDArray[Any]], preset: str) -> Figure:
+def draw(table: Table, published: Table, preset: str) -> Figure:
     """Mean returns of training episodes; the one seed that was published is dashed."""
     games = list(dict.fromkeys(table["game"].tolist()))
     columns = min(PANELS_PER_ROW, len(games))
@@ -45,7 +44,7 @@ def draw(table: Mapping[str, NDArray[Any]], published: Mapping[str, NDArray[Any]
     figure = Figure(figsize=(max(4.2 * columns, 5.5), 3.2 * rows + 0.9))
     panels: list[Axes] = list(figure.subplots(rows, columns, squeeze=False).flat)
     for axes, game in zip(panels, games, strict=False):
-        _draw_game(axes, _part(table, "game", game), _part(published, "game", game))
+        _draw_game(axes, rows_where(table, "game", game), rows_where(published, "game", game))
         axes.set_title(game.replace("_", " ").capitalize())
     for axes in panels[len(games) :]:
         axes.axis("off")
@@ -60,21 +59,21 @@ def draw(table: Mapping[str, NDArray[Any]], published: Mapping[str, NDArray[Any]
     return figure
 
 
-def _seeds_text(table: Mapping[str, NDArray[Any]]) -> str:
+def _seeds_text(table: Table) -> str:
     """How many seeds there are and how they are drawn."""
     seeds = len(np.unique(table["seed"]))
     return f"mean of {seeds} seeds (thin: each)" if 1 < seeds < MIN_SEEDS_FOR_BAND else seed_count_text(table)
 
 
-def _draw_game(axes: Axes, table: Mapping[str, NDArray[Any]], published: Mapping[str, NDArray[Any]]) -> None:
+def _draw_game(axes: Axes, table: Table, published: Table) -> None:
     last = table["step"].max()
     for agent, (name, color) in _styles(table["agent"].tolist()).items():
-        _draw_agent(axes, _part(table, "agent", agent), name, color)
-        curve = _part(published, "agent", agent)
+        _draw_agent(axes, rows_where(table, "agent", agent), name, color)
+        curve = rows_where(published, "agent", agent)
         shown = curve["step"] <= last
         if shown.sum() > 1:
             axes.plot(
-                _middles(curve["step"][shown]),
+                window_middles(curve["step"][shown]),
                 curve["mean_return"][shown],
                 color=color,
                 linewidth=0.9,
@@ -82,9 +81,8 @@ def _draw_game(axes: Axes, table: Mapping[str, NDArray[Any]], published: Mapping
             )
     # The range follows the lines: the interval of a few seeds may be far wider in a window or two.
     highest = max((np.nanmax(np.append(line.get_ydata(), 0)) for line in axes.lines), default=0.0)
-    axes.set(xlabel="step", ylabel="return", xlim=(0, last), ylim=(0, 1.15 * highest or None))
-    axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.set(ylabel="return", ylim=(0, 1.15 * highest or None))
+    show_steps(axes, last)
 
 
 def _styles(agents: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -95,9 +93,9 @@ def _styles(agents: Iterable[str]) -> dict[str, tuple[str, str]]:
     return known | {agent: (agent, color) for agent, color in zip(others, cycle(OTHER_COLORS), strict=False)}
 
 
-def _draw_agent(axes: Axes, curves: Mapping[str, NDArray[Any]], name: str, color: str) -> None:
+def _draw_agent(axes: Axes, curves: Table, name: str, color: str) -> None:
     values = per_seed(curves["mean_return"], curves["seed"])  # [seed, window]
-    middles = _middles(np.unique(curves["step"]))[~np.isnan(values).all(axis=0)]
+    middles = window_middles(np.unique(curves["step"]))[~np.isnan(values).all(axis=0)]
     values = values[:, ~np.isnan(values).all(axis=0)]
     known = [column[~np.isnan(column)] for column in values.T]
     if len(values) < MIN_SEEDS_FOR_BAND:
@@ -106,14 +104,3 @@ def _draw_agent(axes: Axes, curves: Mapping[str, NDArray[Any]], name: str, color
             axes.plot(middles, values.T, color=color, linewidth=0.6, alpha=0.6)
     else:
         mean_with_band(axes, middles, known, color=color, label=name)
-
-
-def _middles(ends: NDArray[Any]) -> NDArray[Any]:
-    """The middles of windows of steps, where means over windows of any width are drawn."""
-    return (np.concatenate([[0], ends[:-1]]) + ends) / 2
-
-
-def _part(table: Mapping[str, NDArray[Any]], column: str, value: str) -> dict[str, NDArray[Any]]:
-    """The rows of a table with this value in a column."""
-    rows = table[column] == value
-    return {name: values[rows] for name, values in table.items()}

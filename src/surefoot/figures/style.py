@@ -9,6 +9,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from surefoot.statistics import mean_estimate
@@ -19,6 +20,9 @@ EPISTEMIC = "#d55e00"
 TOTAL = "#00845f"
 BIASED = "#a6428f"
 SHADES = ("#a9d3f5", "#d9ecfb")
+OTHER_COLORS = ("#8c6d31", "#5c5c8a", "#c51b7d", "#4d4d4d")
+"""Further colours of lines, for what has none of its own."""
+PANELS_PER_ROW = 3
 
 _RC_PARAMS: dict[Any, Any] = {
     "axes.spines.top": False,
@@ -65,8 +69,25 @@ def mean_with_band(
     estimates = [mean_estimate(column) for column in columns]
     ends = [each.interval or (each.measured, each.measured) for each in estimates]
     low, high = np.array(ends).reshape(-1, 2).T
-    axes.plot(x, [each.measured for each in estimates], color=color, label=label)
+    line_with_band(axes, x, [each.measured for each in estimates], low, high, color=color, label=label)
+
+
+def line_with_band(axes: Axes, x: Any, values: Any, low: Any, high: Any, *, color: str, label: str) -> None:
+    """Draw a line and, in a lighter shade, the interval around it."""
+    axes.plot(x, values, color=color, label=label)
     axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
+
+
+def window_middles(ends: NDArray[Any]) -> NDArray[Any]:
+    """The middles of windows of steps, where means over windows of any width are drawn."""
+    return (np.concatenate([[0], ends[:-1]]) + ends) / 2
+
+
+def show_steps(axes: Axes, last: float) -> None:
+    """Label the horizontal axis as steps, such as 100k, from the first to the last."""
+    axes.set(xlabel="step", xlim=(0, last))
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
 
 
 def seed_count_text(table: Mapping[str, NDArray[Any]]) -> str:

@@ -7,6 +7,7 @@ its log, too, exactly as it was then.
 import csv
 import io
 import json
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -170,6 +171,19 @@ EMPTY_ENDS: dict[str, Any] = {name: {"bytes": 0, "tail": ""} for name in (METRIC
 def read_metrics(directory: Path) -> list[dict[str, float]]:
     """The lines of a run's metrics; an unfinished last one is left out."""
     return _read_json_lines(directory / METRICS)
+
+
+def read_scalar(directory: Path, name: str) -> list[tuple[float, float]]:
+    """The entries of a scalar, of those that depend on the clock too: steps and finite values."""
+    lines = [*read_metrics(directory), *_read_json_lines(directory / TIMING)]
+    entries = ((line["step"], line[name]) for line in lines if name in line)
+    return [(step, value) for step, value in entries if math.isfinite(value)]
+
+
+def scalar_names(directory: Path) -> list[str]:
+    """The names of all scalars in a run's log, in alphabetical order."""
+    lines = [*read_metrics(directory), *_read_json_lines(directory / TIMING)]
+    return sorted({name for line in lines for name in line} - {"step"})
 
 
 def latest(directory: Path) -> dict[str, float]:

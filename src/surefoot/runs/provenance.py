@@ -1,6 +1,7 @@
 """What produced a result."""
 
 import subprocess
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,3 +25,10 @@ def _revision() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return found.stdout.strip()
+
+
+def revisions_of(configs: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The versions and, where they are known, the revisions of the source that runs began with."""
+    return sorted(
+        {" ".join(str(each[name]) for name in ("version", "revision") if each.get(name)) for each in configs}
+    )

@@ -12,7 +12,6 @@ from surefoot.experiments.base import (
     DirectExperiment,
     ExperimentConfig,
     Outcome,
-    stack_tables,
     verdicts_allowed,
 )
 from surefoot.settings import bounded
