@@ -104,16 +104,19 @@ def contrast(one: Strata, other: Strata, *, lower_is_better: bool = False) -> Co
     difference = bootstrap_estimate(interquartile_mean_difference, one, other)
     ordered = (other, one) if lower_is_better else (one, other)
     probability = bootstrap_estimate(probability_of_improvement, *ordered)
-    seeds = min(len(scores) for scores in [*one, *other])
-    return Contrast(difference, probability, _verdict(probability, seeds))
+    enough = min(len(scores) for scores in [*one, *other]) >= MIN_SEEDS_TO_DECIDE
+    sides = {_side(difference, 0.0) * (-1 if lower_is_better else 1), _side(probability, 0.5)}
+    return Contrast(difference, probability, _VERDICTS[sides.pop() if enough and len(sides) == 1 else 0])
 
 
-def _verdict(probability: Estimate, seeds: int) -> Verdict:
-    """Decided if all of the interval is on one side of a half, and there are seeds enough to believe it."""
-    if probability.interval is None or seeds < MIN_SEEDS_TO_DECIDE:
-        return Verdict.UNDECIDED
-    low, high = probability.interval
-    return Verdict.BETTER if low > 0.5 else Verdict.WORSE if high < 0.5 else Verdict.UNDECIDED
+_VERDICTS = {1: Verdict.BETTER, -1: Verdict.WORSE, 0: Verdict.UNDECIDED}
+"""By the side of both intervals. Of the two, each alone prefers one of two equal agents more often."""
+
+
+def _side(estimate: Estimate, bound: float) -> int:
+    """1 if all of the interval is above the bound, -1 if it is below, 0 if neither or there is none."""
+    low, high = estimate.interval or (bound, bound)
+    return int(low > bound) - int(high < bound)
 
 
 def _strata(scores: Scores, *, lower_is_better: bool) -> dict[str, dict[str, Strata]]:

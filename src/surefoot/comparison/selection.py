@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from surefoot.errors import UserError, require
 from surefoot.runs.directory import CONFIG, read_config
 from surefoot.runs.log_files import latest
-from surefoot.sweeps.ledger import LEDGER
+from surefoot.sweeps.ledger import LEDGER, planned_names
 from surefoot.sweeps.runner import RUNS
 
 ACCEPTED = "directories of runs, of sweeps, or patterns such as 'runs/cartpole-*'"
@@ -76,8 +76,10 @@ def _runs_in(directory: Path) -> list[Path]:
     """The directory itself if it is a run, otherwise the runs of the sweep, or those directly in it."""
     if (directory / CONFIG).exists():
         return [directory]
-    home = directory / RUNS if (directory / LEDGER).exists() else directory
-    return sorted(path.parent for path in home.glob(f"*/{CONFIG}"))
+    if (directory / LEDGER).exists():
+        runs = [directory / RUNS / name for name in planned_names(directory)]
+        return [run for run in runs if run.exists()]
+    return sorted(path.parent for path in directory.glob(f"*/{CONFIG}"))
 
 
 def _selected(path: Path, source: str, left_out: LeftOut) -> SelectedRun | None:
@@ -87,7 +89,7 @@ def _selected(path: Path, source: str, left_out: LeftOut) -> SelectedRun | None:
     except UserError:
         config = {}
     if not all(key in config for key in REQUIRED_KEYS) or not isinstance(config["settings"], dict):
-        left_out.add(f"damaged {CONFIG}", path)
+        left_out.add(f"missing or damaged {CONFIG}", path)
         return None
     steps, planned = int(latest(path).get("step", 0)), config["steps"]
     if steps < planned:

@@ -84,16 +84,17 @@ def _draw_curves(axes: Axes, curves: Table, colors: Mapping[str, str]) -> None:
             line_with_band(
                 axes, middles, part["iqm"], part["iqm_low"], part["iqm_high"], color=color, label=group
             )
-    show_steps(axes, curves["step"].max())
+    show_steps(axes, int(curves["step"].max()))
 
 
 def _draw_scores(axes: Axes, runs: Table, scores: Table, colors: Mapping[str, str]) -> None:
     for position, (group, color) in enumerate(colors.items()):
         dots = rows_where(runs, "group", group)["score"]
-        axes.plot(np.full(len(dots), position), dots, "o", color=color, alpha=0.35, markersize=4, mew=0)
+        axes.plot(np.full(len(dots), position + 0.3), dots, "o", color=color, alpha=0.5, markersize=4, mew=0)
         _draw_interval(axes, rows_where(scores, "group", group), position, color, upright=True)
     axes.set(xlim=(-0.7, len(colors) - 0.3), xticks=[], xlabel="final")
-    axes.tick_params(labelleft=False)
+    axes.tick_params(left=False, labelleft=False)
+    axes.spines["left"].set_visible(False)
 
 
 def _draw_normalised(axes: Axes, scores: Table, colors: Mapping[str, str]) -> None:

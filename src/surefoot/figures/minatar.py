@@ -82,7 +82,7 @@ def _draw_game(axes: Axes, table: Table, published: Table) -> None:
     # The range follows the lines: the interval of a few seeds may be far wider in a window or two.
     highest = max((np.nanmax(np.append(line.get_ydata(), 0)) for line in axes.lines), default=0.0)
     axes.set(ylabel="return", ylim=(0, 1.15 * highest or None))
-    show_steps(axes, last)
+    show_steps(axes, int(last))
 
 
 def _styles(agents: Iterable[str]) -> dict[str, tuple[str, str]]:

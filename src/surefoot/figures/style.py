@@ -83,7 +83,7 @@ def window_middles(ends: NDArray[Any]) -> NDArray[Any]:
     return (np.concatenate([[0], ends[:-1]]) + ends) / 2
 
 
-def show_steps(axes: Axes, last: float) -> None:
+def show_steps(axes: Axes, last: int) -> None:
     """Label the horizontal axis as steps, such as 100k, from the first to the last."""
     axes.set(xlabel="step", xlim=(0, last))
     axes.xaxis.set_major_locator(MaxNLocator(5))

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +109,13 @@ def _require_unchanged(run: str, before: Mapping[str, Any], now: Mapping[str, An
             f"{run}: {', '.join(changed)} is not what this sweep began with, "
             "accepted: another name for another run, or a new directory"
         )
+
+
+def planned_names(sweep_dir: Path) -> list[str]:
+    """The names of a sweep's runs in the order of its plan, from the lines that can be read."""
+    names: list[str] = []
+    for line in (sweep_dir / LEDGER).read_text(errors="replace").splitlines():
+        with suppress(ValueError, KeyError, TypeError):
+            entry = json.loads(line)
+            names += [str(entry["run"])] if entry["event"] == "planned" else []
+    return list(dict.fromkeys(names))

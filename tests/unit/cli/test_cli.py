@@ -9,6 +9,7 @@ import pytest
 import surefoot
 from surefoot import cli
 from surefoot.cli import reproduce
+from surefoot.figures import style
 
 QUICK = ["reproduce", "propositions", "--seeds", "1", "--steps", "200"]
 
@@ -25,7 +26,7 @@ def reproduced(tmp_path_factory):
 @pytest.fixture
 def figures_not_drawn(monkeypatch):
     """Empty files instead of figures, because drawing takes most of the time."""
-    monkeypatch.setattr(reproduce.report.style, "save", lambda _, path: path.touch())
+    monkeypatch.setattr(style, "save", lambda _, path: path.touch())
 
 
 def test_version(run):

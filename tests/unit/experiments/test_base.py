@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
@@ -83,10 +82,3 @@ def test_experiments_on_minatar_need_five_seeds(name):
 
 def test_the_propositions_are_the_only_mathematical_experiment():
     assert [name for name, each in EXPERIMENTS.items() if not each.empirical] == ["propositions"]
-
-
-def test_stacked_tables_have_the_rows_of_all():
-    tables = [{"x": np.array([1, 2]), "y": np.array(["a", "b"])}, {"x": np.array([3]), "y": np.array(["c"])}]
-    stacked = stack_tables(tables)
-    assert stacked["x"].tolist() == [1, 2, 3]
-    assert stacked["y"].tolist() == ["a", "b", "c"]

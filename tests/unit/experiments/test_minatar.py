@@ -139,7 +139,8 @@ def test_two_equal_agents_are_seldom_told_apart_with_the_fewest_seeds_that_decid
     def fraction_told_apart(seeds, trials=150):
         rng = np.random.default_rng(0)
         pairs = [([rng.normal(size=seeds)], [rng.normal(size=seeds)]) for _ in range(trials)]
-        intervals = [statistics.bootstrap_estimate(minatar._iqm_difference, *pair).interval for pair in pairs]
+        difference = statistics.interquartile_mean_difference
+        intervals = [statistics.bootstrap_estimate(difference, *pair).interval for pair in pairs]
         return np.mean([low > 0 or high < 0 for low, high in intervals])
 
     assert fraction_told_apart(minatar.EXPERIMENT.min_seeds) < 0.12

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from surefoot.errors import UserError
 from surefoot.experiments import report
 from surefoot.experiments.base import DirectExperiment, ExperimentConfig, Outcome
+from surefoot.figures import style
 from surefoot.sweeps.ledger import LEDGER
 
 SETTINGS = ExperimentConfig(seeds=1, steps=1)
@@ -44,7 +45,7 @@ def test_a_full_disk_is_an_error_of_one_line_and_the_old_results_remain(tmp_path
     def raise_disk_full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(report.style, "save", raise_disk_full)
+    monkeypatch.setattr(style, "save", raise_disk_full)
     changed = OUTCOME._replace(tables={"data": {"x": np.array([3.0])}})
     with pytest.raises(UserError, match=r"could not write to .* \(No space left on device\)"):
         report.write(EXPERIMENT, SETTINGS, changed, tmp_path)
