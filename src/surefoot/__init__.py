@@ -1,7 +1,8 @@
 """Agents that know what they have not learned yet, and what can never be known in advance."""
 
 import os
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
@@ -14,16 +15,25 @@ from surefoot.errors import UserError
 from surefoot.model import MODELS, Model, load, resume
 from surefoot.types import Beliefs
 
+if TYPE_CHECKING:
+    from surefoot.comparison import Comparison, compare
+
 _CLASSES = {cls.__name__: cls for cls in MODELS.values()}
 """`DQN`, `QRDQN` and so on: one class for each entry of the registry of agents."""
 
+_COMPARING = ("Comparison", "compare")
+"""Imported when they are first used, because they import what draws figures."""
+
 __all__ = ["Beliefs", "Model", "UserError", "__version__", "envs", "estimators", "load", "resume"]
+__all__ += ["Comparison", "compare"]
 __all__ += list(_CLASSES)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
     if name in _CLASSES:
         return _CLASSES[name]
+    if name in _COMPARING:
+        return getattr(import_module("surefoot.comparison"), name)
     raise AttributeError(f"module 'surefoot' has no attribute {name!r}")
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 from rich.box import SIMPLE_HEAD
@@ -12,7 +12,7 @@ from rich.table import Table
 from surefoot.cli.console import table_console
 from surefoot.cli.exit_codes import OK
 from surefoot.cli.train import import_from_working_directory
-from surefoot.comparison.compare import compare
+from surefoot.comparison.compare_runs import compare
 from surefoot.comparison.contrasts import Verdict
 from surefoot.comparison.result import FILES, Comparison
 from surefoot.comparison.run_scores import LAST, RETURN
@@ -73,23 +73,28 @@ def _command(
 
 
 def _scores_table(found: Comparison) -> Table:
-    table = _table("task", "group", "seeds", "mean", "interquartile mean")
-    for each in found.scores:
-        table.add_row(
-            escape(each.task), escape(each.group), str(each.seeds), _text(each.mean), _text(each.iqm)
-        )
+    table = _table("task at step", "group", "seeds", "mean", "interquartile mean")
+    for first, each in _first_of_task(found.scores):
+        steps = f" at {found.tasks[each.task]:,}" if each.task in found.tasks else ""
+        numbers = str(each.seeds), _text(each.mean), _text(each.iqm)
+        table.add_row(escape(each.task) + steps if first else "", escape(each.group), *numbers)
     return table
 
 
 def _pairs_table(found: Comparison) -> Table:
-    table = _table(
-        "task", f"against {escape(found.baseline)}", "difference", "probability of improvement", ""
-    )
-    for each in found.pairs:
+    against = f"against {escape(found.baseline)}"
+    table = _table("task", against, "difference", "probability of improvement", "")
+    for first, each in _first_of_task(found.pairs):
         verdict = f"[{COLORS[each.verdict]}]{each.verdict}[/]"
         numbers = _text(each.difference), _text(each.probability)
-        table.add_row(escape(each.task), escape(each.group), *numbers, verdict)
+        table.add_row(escape(each.task) if first else "", escape(each.group), *numbers, verdict)
     return table
+
+
+def _first_of_task(rows: Sequence[Any]) -> list[tuple[bool, Any]]:
+    """Each row, and whether it is the first of its task."""
+    tasks = [row.task for row in rows]
+    return [(row.task not in tasks[:number], row) for number, row in enumerate(rows)]
 
 
 def _table(task: str, group: str, *numbers: str) -> Table:

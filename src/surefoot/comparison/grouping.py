@@ -142,7 +142,7 @@ def _key(value: Any) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, float) and float(f"{value:g}") == value:
         return f"{value:g}"
-    return str(value)
+    return "none" if value is None else str(value)
 
 
 def _short(names: Iterable[str]) -> dict[str, str]:

@@ -6,6 +6,7 @@ from itertools import cycle
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from surefoot.figures.style import (
     ALEATORIC,
@@ -63,9 +64,9 @@ def draw(curves: Table, runs: Table, scores: Table, *, metric: str, all_tasks: s
             beside_axes = figure.add_subplot(grid[row, 2 * column + 1], sharey=axes)
             _draw_scores(beside_axes, rows_where(runs, "task", task), of_task, colors)
         axes.set_title(task)
-    handles = [each for axes in figure.axes[:1] for each in axes.lines[: len(groups)]]
+    handles = [Line2D([], [], color=color) for color in colors.values()]
     figure.legend(handles, labels, loc="outside lower left", ncols=legend_columns)
-    title = f"{metric}: interquartile mean over seeds, 95 % stratified bootstrap"
+    title = f"{metric}: interquartile mean over seeds, 95 % stratified bootstrap (pale dots: runs)"
     figure.suptitle(title, x=0.01, ha="left")
     return figure
 
@@ -101,7 +102,7 @@ def _draw_normalised(axes: Axes, scores: Table, colors: Mapping[str, str]) -> No
     for position, (group, color) in enumerate(colors.items()):
         _draw_interval(axes, rows_where(scores, "group", group), -position, color, upright=False)
     axes.set(
-        ylim=(0.5 - len(colors), 0.5), yticks=[], xlabel="final, 0: the worst run of a task, 1: the best"
+        ylim=(0.5 - len(colors), 0.5), yticks=[], xlabel="final; 0: the worst run of a task, 1: the best"
     )
 
 

@@ -214,7 +214,9 @@ def _notes(found: Sequence[ScoredRun], tasks: Mapping[str, int], scores: Scores)
         notes.append(f"runs began with different revisions: {', '.join(revisions)}")
     fewest = min(len(each) for by_group in scores.values() for each in by_group.values())
     if fewest < MIN_REPETITIONS:
-        notes.append(f"no intervals where a group has fewer than {MIN_REPETITIONS} seeds")
-    if fewest < MIN_SEEDS_TO_DECIDE and len({each.group for each in found}) > 1:
-        notes.append(f"no verdicts where a group has fewer than {MIN_SEEDS_TO_DECIDE} seeds")
+        notes.append(f"fewer than {MIN_REPETITIONS} seeds in a group: no intervals")
+    if fewest < MIN_SEEDS_TO_DECIDE:
+        notes.append(
+            f"fewer than {MIN_SEEDS_TO_DECIDE} seeds in a group: intervals are too narrow, nothing is decided"
+        )
     return notes
