@@ -30,7 +30,11 @@ def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
 
 
 def _command(
-    runs: Annotated[list[str], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")],
+    runs: Annotated[
+        list[str],
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="RUN [RUN ...]", help_behavior_hint="(required)"),
+    ],
     metric: str = RETURN,
     last: Annotated[float, tyro.conf.arg(metavar="FRACTION")] = LAST,
     lower_is_better: bool = False,

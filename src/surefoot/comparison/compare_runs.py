@@ -123,15 +123,18 @@ def _with_series(
 def _placed(
     selected: Sequence[tuple[SelectedRun, Series]], by: Sequence[str], left_out: LeftOut
 ) -> list[ScoredRun]:
-    """The runs in their places, without copies: equal settings and seeds give equal runs."""
+    """The runs in their places; of copies, which equal settings and seeds make, the longest alone."""
+    at = places([run for run, _ in selected], by)
+    longest: dict[Place, SelectedRun] = {}
+    for (run, _), place in zip(selected, at, strict=True):
+        if place not in longest or run.steps > longest[place].steps:
+            longest[place] = run
     found: list[ScoredRun] = []
-    originals: dict[Place, Path] = {}
-    for (run, series), place in zip(selected, places([run for run, _ in selected], by), strict=True):
-        original = originals.setdefault(place, run.path)
-        if original == run.path:
+    for (run, series), place in zip(selected, at, strict=True):
+        if run is longest[place]:
             found.append(ScoredRun(place.task, place.group, run, series))
         else:
-            left_out.add("settings and seed of another run", f"{run.path} (those of {original})")
+            left_out.add("copies of other runs", f"{run.path} (of {longest[place].path})")
     return found
 
 

@@ -136,9 +136,14 @@ def test_a_copy_of_a_run_is_no_further_seed(home):
     copy = write_run(home / "z", 1.0, agent="dqn", seed=0)
     found = compare(home)
     assert len(found.runs["run"]) == 6
-    assert f"left out, settings and seed of another run: {copy} (those of {home}/dqn-seed0)" in found.notes
+    assert f"left out, copies of other runs: {copy} (of {home}/dqn-seed0)" in found.notes
     # Grouped by what tells them apart, they are compared.
     assert compare([home / "dqn-*", copy], by=["directory"]).groups == (f"directory={home}",)
+
+
+def test_of_copies_the_longest_is_compared(home):
+    longer = write_run(home / "z", 1.0, agent="dqn", seed=0, steps=5_000)
+    assert f"left out, copies of other runs: {home}/dqn-seed0 (of {longer})" in compare(home).notes
 
 
 def test_runs_with_equal_seeds_and_other_settings_are_no_copies(home):
