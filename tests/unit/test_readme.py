@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from surefoot.experiments import EXPERIMENTS
+from tests.unit.comparison.synthetic_runs import write_sweep
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -104,6 +105,26 @@ def test_the_members_that_are_recommended_can_be_made():
     careful, curious = scope["careful"].spec, scope["curious"].spec
     assert (careful.preset, careful.settings.levels) == ("calibrated", "midpoints")
     assert (curious.settings.targets, curious.settings.explorer) == ("own-greedy", "thompson-draw")
+
+
+def test_the_example_of_the_page_on_comparing_runs_runs(tmp_path, monkeypatch, capsys):
+    (example,) = examples((ROOT / "docs" / "compare.md").read_text())
+    (tmp_path / "sweeps").mkdir()
+    monkeypatch.chdir(tmp_path)
+    runs = {
+        f"{agent}-{seed}": {
+            "score": 0.0,
+            "agent": agent,
+            "seed": seed,
+            "scalars": {"eval/mean_reward": score + seed},
+        }
+        for agent, score in (("dqn", 10.0), ("uadqn", 50.0))
+        for seed in range(5)
+    }
+    write_sweep(tmp_path / "sweeps" / "plan", runs)
+    exec(example, {})
+    assert capsys.readouterr().out.splitlines()[-1] == "uadqn 1.0 (1.0, 1.0) better"
+    assert (tmp_path / "comparison.png").exists()
 
 
 @pytest.mark.slow

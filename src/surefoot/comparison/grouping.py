@@ -12,11 +12,12 @@ from surefoot.errors import did_you_mean, require
 from surefoot.model_spec import space_from_json
 from surefoot.optimisers import ADAM
 
-OTHER_CHOICES = ("preset", "network", "normalise", "optimiser", "driver")
-"""Choices in a run's configuration, beyond its environment, its agent and the agent's settings."""
+OTHER_CHOICES = ("preset", "network", "normalise", "optimiser")
+"""Choices in a run's configuration, beyond its environment, its agent and the agent's settings. The driver is
+none of them: compiled and hosted training are alike, but for the random numbers of the environment."""
 DIRECTORY = "directory"
 """Groups runs by the directory that was named."""
-MORE_NAMES = ("env", "agent", *OTHER_CHOICES, "version", "revision", DIRECTORY)
+MORE_NAMES = ("env", "agent", *OTHER_CHOICES, "driver", "version", "revision", DIRECTORY)
 """What runs can be grouped by, in addition to settings of agents and arguments of environments."""
 
 
@@ -50,9 +51,13 @@ def places(runs: Sequence[SelectedRun], by: Sequence[str] = ()) -> list[Place]:
             for run, each in zip(runs, chosen, strict=True)
         ]
     return [
-        Place(task, group, _key((run.config["agent"], run.config["seed"], sorted(each.items()))))
+        Place(task, group, _identity(run.config, each))
         for run, task, group, each in zip(runs, tasks, groups, chosen, strict=True)
     ]
+
+
+def _identity(config: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
+    return repr([config["agent"], config["seed"], config.get("driver"), sorted(chosen.items())])
 
 
 def chosen_settings(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,7 +96,7 @@ def _varied(cells: Sequence[tuple[str, str]], chosen: Sequence[Mapping[str, Any]
 def _tasks(runs: Sequence[SelectedRun], by: Sequence[str]) -> list[str]:
     """Environments by their short names, with the arguments in which runs of the same one differ."""
     names = _short({run.config["env"] for run in runs})
-    arguments = [run.config.get("env_kwargs") or {} for run in runs]
+    arguments = [run.config["env_kwargs"] for run in runs]
     varied = _varied([(run.config["env"], "") for run in runs], arguments)
     return [
         _label(
@@ -111,7 +116,7 @@ def _all_values(run: SelectedRun) -> dict[str, Any]:
     """Everything that a run can be grouped by."""
     config = run.config
     top = {name: config[name] for name in MORE_NAMES if name in config}
-    return {**(config.get("env_kwargs") or {}), **config["settings"], **top, DIRECTORY: run.source}
+    return {**config["env_kwargs"], **config["settings"], **top, DIRECTORY: run.source}
 
 
 def _require_names(by: Sequence[str], runs: Iterable[SelectedRun]) -> None:

@@ -12,7 +12,16 @@ from surefoot.sweeps.ledger import LEDGER, planned_names
 from surefoot.sweeps.runner import RUNS
 
 ACCEPTED = "directories of runs, of sweeps, or patterns such as 'runs/cartpole-*'"
-REQUIRED_KEYS = ("env", "agent", "preset", "seed", "steps", "settings")
+KINDS = {
+    "env": str,
+    "env_kwargs": dict,
+    "agent": str,
+    "preset": str,
+    "seed": int,
+    "steps": int,
+    "settings": dict,
+}
+"""What a run's configuration must hold, and of which kind."""
 MAX_NAMED = 5
 """Runs that one line names; it counts the others."""
 
@@ -85,14 +94,18 @@ def _runs_in(directory: Path) -> list[Path]:
 def _selected(path: Path, source: str, left_out: LeftOut) -> SelectedRun | None:
     """A run; None if it is damaged, empty or not finished."""
     try:
-        config = read_config(path)
+        config = {"env_kwargs": {}, **read_config(path)}
     except UserError:
-        config = {}
-    if not all(key in config for key in REQUIRED_KEYS) or not isinstance(config["settings"], dict):
+        config = dict[str, Any]()
+    if not all(isinstance(config.get(name), kind) for name, kind in KINDS.items()):
         left_out.add(f"missing or damaged {CONFIG}", path)
         return None
-    steps, planned = int(latest(path).get("step", 0)), config["steps"]
-    if steps < planned:
-        left_out.add("unfinished", f"{path} (step {steps:,} of {planned:,})")
+    try:
+        steps = int(latest(path).get("step", 0))
+    except (ValueError, TypeError):
+        left_out.add("damaged log", path)
+        return None
+    if steps < config["steps"]:
+        left_out.add("unfinished", f"{path} (step {steps:,} of {config['steps']:,})")
         return None
     return SelectedRun(path, source, config, steps)

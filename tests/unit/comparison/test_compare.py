@@ -109,6 +109,41 @@ def test_unfinished_damaged_and_empty_runs_are_named_and_left_out(home):
     } <= set(found.notes)
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [{"steps": "many"}, {"seed": None}, {"settings": []}, {"env_kwargs": 3}, {"preset": {}}, {"env": 1}],
+)
+def test_a_configuration_of_another_kind_is_damaged(home, damage):
+    path = write_run(home / "odd", 1.0, seed=7)
+    config = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(json.dumps({**config, **damage}))
+    assert f"left out, missing or damaged config.json: {path}" in compare(home).notes
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("metrics.jsonl", '{"step": "x"}\n'),
+        ("metrics.jsonl", '{"step": null}\n'),
+        ("episodes.csv", "episode\n1,2\n"),
+    ],
+)
+def test_a_log_of_another_kind_is_damaged(home, name, damage):
+    path = write_run(home / "odd", 1.0, seed=7)
+    (path / name).write_text(damage)
+    assert f"left out, damaged log: {path}" in compare(home).notes
+
+
+def test_runs_of_version_0_1_which_did_not_store_all_settings_are_compared(home):
+    path = write_run(home / "old", 1.0, seed=7)
+    config = json.loads((path / "config.json").read_text())
+    for name in ("env_kwargs", "optimiser", "driver"):
+        del config[name]
+    del config["settings"]["envs"]
+    (path / "config.json").write_text(json.dumps(config))
+    assert scores_of(compare(home).runs, "dqn") == [1, 1, 2, 6]
+
+
 def test_a_line_names_a_few_runs_and_counts_the_others(home):
     write_group(home, [1.0] * 8, agent="uadqn", made=500)
     (line,) = [note for note in compare(home).notes if "unfinished" in note]
@@ -139,6 +174,12 @@ def test_a_copy_of_a_run_is_no_further_seed(home):
     assert f"left out, copies of other runs: {copy} (of {home}/dqn-seed0)" in found.notes
     # Grouped by what tells them apart, they are compared.
     assert compare([home / "dqn-*", copy], by=["directory"]).groups == (f"directory={home}",)
+
+
+def test_a_compiled_and_a_hosted_run_are_of_one_group_and_no_copies(home):
+    write_run(home / "z", 1.0, agent="dqn", seed=0, driver="compiled")
+    assert scores_of(compare(home).runs, "dqn") == [1, 1, 2, 6]
+    assert {"dqn driver=compiled", "qrdqn driver=hosted"} <= set(compare(home, by=["agent", "driver"]).groups)
 
 
 def test_of_copies_the_longest_is_compared(home):
