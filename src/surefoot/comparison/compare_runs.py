@@ -170,13 +170,15 @@ def _scores(found: Sequence[ScoredRun], scored: Sequence[float]) -> Scores:
 
 
 def _curve(task: str, group: str, all_series: Sequence[Series], steps: int) -> Table:
-    """The interquartile mean over seeds in each window of steps, with its interval.
+    """The interquartile mean over seeds in each window of steps, with its interval; NaN without any value.
 
-    A window in which a run has no value has that of the one before; one before the first is NaN.
+    A run without a value in a window in which others have one has that of the window before.
     """
     grid = step_grid(steps, WINDOWS)
-    by_seed = np.stack([hold_last(window_means(*series, grid)) for series in all_series])
-    estimates = [bootstrap_estimate(interquartile_mean_over, [values]) for values in by_seed.T]
+    by_seed = np.stack([window_means(*series, grid) for series in all_series])  # [seed, window]
+    held = np.stack([hold_last(values) for values in by_seed])
+    held[:, np.isnan(by_seed).all(axis=0)] = np.nan
+    estimates = [bootstrap_estimate(interquartile_mean_over, [values]) for values in held.T]
     ends = np.array([each.interval or (np.nan, np.nan) for each in estimates])
     return {
         "task": np.full(len(grid), task),

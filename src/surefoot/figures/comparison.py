@@ -29,10 +29,11 @@ LEGEND_CHARACTERS = 22
 
 @styled
 def draw(curves: Table, runs: Table, scores: Table, *, metric: str, all_tasks: str) -> Figure:
-    """Interquartile means over seeds with their intervals; pale dots are the scores of single runs.
+    """Interquartile means over seeds with their intervals; dots are the scores of single runs.
 
     Args:
-        curves: By task and group, in windows of steps: interquartile means and the ends of their intervals.
+        curves: By task and group, in windows of steps: interquartile means, NaN where there is none, and the
+            ends of their intervals.
         runs: The score of each run.
         scores: By task and group: the number of seeds, interquartile means of scores and the ends of their
             intervals.
@@ -66,7 +67,7 @@ def draw(curves: Table, runs: Table, scores: Table, *, metric: str, all_tasks: s
         axes.set_title(task)
     handles = [Line2D([], [], color=color) for color in colors.values()]
     figure.legend(handles, labels, loc="outside lower left", ncols=legend_columns)
-    title = f"{metric}: interquartile mean over seeds, 95 % stratified bootstrap (pale dots: runs)"
+    title = "Interquartile mean over seeds, 95 % stratified bootstrap (dots: runs)"
     figure.suptitle(title, x=0.01, ha="left")
     return figure
 
@@ -81,10 +82,10 @@ def _draw_curves(axes: Axes, curves: Table, colors: Mapping[str, str]) -> None:
     for group, color in colors.items():
         part = rows_where(curves, "group", group)
         if len(part["step"]):
-            middles = window_middles(part["step"])
-            line_with_band(
-                axes, middles, part["iqm"], part["iqm_low"], part["iqm_high"], color=color, label=group
-            )
+            known = ~np.isnan(part["iqm"])
+            middles = window_middles(part["step"])[known]
+            values = (part[name][known] for name in ("iqm", "iqm_low", "iqm_high"))
+            line_with_band(axes, middles, *values, color=color, label=group)
     show_steps(axes, int(curves["step"].max()))
 
 

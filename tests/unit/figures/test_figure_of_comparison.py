@@ -54,8 +54,15 @@ def test_curves_are_drawn_in_the_middle_of_their_windows_with_their_intervals():
     assert (band.min(), band.max()) == (0, 2)
     assert axes.get_ylim() == final.get_ylim()
     assert legend(figure) == ["a (3 seeds)", "b (3 seeds)"]
-    for words in ("interquartile mean", "95 % stratified bootstrap"):
+    for words in ("Interquartile mean", "95 % stratified bootstrap"):
         assert words in figure.get_suptitle()
+
+
+def test_windows_without_a_value_are_bridged():
+    curves, runs, scores = tables_of(["a"])
+    curves["iqm"][1] = np.nan
+    axes, _ = draw((curves, runs, scores)).axes
+    assert axes.lines[0].get_xydata().tolist() == [[50, 0], [250, 0]]
 
 
 def test_every_run_is_a_dot_beside_the_interval_of_its_group():
