@@ -1,5 +1,6 @@
 """From directories of runs to a comparison."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -49,7 +50,7 @@ def compare(
     metric: str = RETURN,
     last: float = LAST,
     lower_is_better: bool = False,
-    by: Sequence[str] = (),
+    by: str | Sequence[str] = (),
     baseline: str | None = None,
 ) -> Comparison:
     """Compare groups of runs, which are alike within a group but for their seeds.
@@ -66,7 +67,7 @@ def compare(
     left_out = LeftOut()
     given = [runs] if isinstance(runs, str | Path) else list(runs)
     selected = _with_series(select_runs(given, left_out), metric, left_out)
-    found = _placed(selected, by, left_out)
+    found = _placed(selected, [by] if isinstance(by, str) else by, left_out)
     groups = tuple(dict.fromkeys(each.group for each in found))
     tasks = {task: _common_steps(found, task) for task in dict.fromkeys(each.task for each in found)}
     if baseline is None:
@@ -150,11 +151,20 @@ def _require_scores(found: Sequence[ScoredRun], tasks: Mapping[str, int], last: 
     few of them end.
     """
     without = [each for each in found if np.isnan(final_score(each.series, tasks[each.task], last))]
-    if without:
-        needed = max(fraction_needed(each.series, tasks[each.task]) for each in without)
-        path, others = without[0].run.path, len(without) - 1
-        which = f"{path} and {others} more have" if others else f"{path} has"
-        raise UserError(f"last: got {last:g}, where {which} no value, accepted: numbers from {needed:g} to 1")
+    if not without:
+        return
+    needed = [fraction_needed(each.series, tasks[each.task]) for each in without]
+    worst = without[int(np.argmax(needed))]
+    path, steps, others = worst.run.path, tasks[worst.task], len(without) - 1
+    if math.isinf(max(needed)):
+        raise UserError(
+            f"runs: {path} has no value up to step {steps:,}, where {worst.task} is compared, "
+            "accepted: runs or a metric that have one"
+        )
+    which = f"{path} and {others} more have" if others else f"{path} has"
+    raise UserError(
+        f"last: got {last:g}, where {which} no value, accepted: numbers from {max(needed):g} to 1"
+    )
 
 
 def _scores(found: Sequence[ScoredRun], scored: Sequence[float]) -> Scores:

@@ -1,5 +1,6 @@
 """What a run logged of one metric, its learning curve, and its final score."""
 
+import math
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,6 +48,6 @@ def final_score(series: Series, steps: int, last: float = LAST) -> float:
 
 
 def fraction_needed(series: Series, steps: int) -> float:
-    """The last part of so many steps that has at least one value, in hundredths; 0 if there are none."""
+    """The last part of so many steps that has at least one value, in hundredths; infinite without any."""
     before = series.steps[series.steps <= steps]
-    return np.floor(100 * (1 - before.max() / steps) + 1) / 100 if len(before) else 0.0
+    return math.floor(100 * (1 - before.max() / steps) + 1) / 100 if len(before) else math.inf

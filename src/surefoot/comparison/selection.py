@@ -94,9 +94,9 @@ def _runs_in(directory: Path) -> list[Path]:
 def _selected(path: Path, source: str, left_out: LeftOut) -> SelectedRun | None:
     """A run; None if it is damaged, empty or not finished."""
     try:
-        config = {"env_kwargs": {}, **read_config(path)}
+        config: dict[str, Any] = {"env_kwargs": {}, **read_config(path)}
     except UserError:
-        config = dict[str, Any]()
+        config = {}
     if not all(isinstance(config.get(name), kind) for name, kind in KINDS.items()):
         left_out.add(f"missing or damaged {CONFIG}", path)
         return None

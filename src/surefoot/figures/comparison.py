@@ -23,8 +23,10 @@ from surefoot.figures.style import (
 from surefoot.tables import Table, rows_where
 
 COLORS = (ALEATORIC, EPISTEMIC, TOTAL, BIASED, *OTHER_COLORS)
-LEGEND_CHARACTERS = 22
-"""Characters of legend entries for which there is room in one inch, with their lines."""
+FEW_POINTS = 15
+"""Points of a curve that are marked, because the line between them is no measurement."""
+LEGEND_CHARACTERS = 11
+"""Characters of labels for which there is room in an inch of the legend."""
 
 
 @styled
@@ -48,7 +50,7 @@ def draw(curves: Table, runs: Table, scores: Table, *, metric: str, all_tasks: s
     beside = 0.5 + 0.18 * len(groups)
     width = max((3.6 + beside) * columns, 6.5)
     labels = [f"{group} ({_seeds_text(rows_where(scores, 'group', group))})" for group in groups]
-    legend_columns = max(1, int(LEGEND_CHARACTERS / 2 * width / (max(map(len, labels)) + 6)))
+    legend_columns = max(1, int(LEGEND_CHARACTERS * width / (max(map(len, labels)) + 6)))
     legend_rows = -(-len(groups) // legend_columns)
     figure = Figure(figsize=(width, 3.1 * rows + 0.6 + 0.2 * legend_rows))
     grid = figure.add_gridspec(rows, 2 * columns, width_ratios=[3.6, beside] * columns)
@@ -86,6 +88,9 @@ def _draw_curves(axes: Axes, curves: Table, colors: Mapping[str, str]) -> None:
             middles = window_middles(part["step"])[known]
             values = (part[name][known] for name in ("iqm", "iqm_low", "iqm_high"))
             line_with_band(axes, middles, *values, color=color, label=group)
+            if len(middles) <= FEW_POINTS:
+                axes.lines[-1].set_marker("o")
+                axes.lines[-1].set_markersize(4)
     show_steps(axes, int(curves["step"].max()))
 
 

@@ -173,7 +173,7 @@ def test_a_copy_of_a_run_is_no_further_seed(home):
     assert len(found.runs["run"]) == 6
     assert f"left out, copies of other runs: {copy} (of {home}/dqn-seed0)" in found.notes
     # Grouped by what tells them apart, they are compared.
-    assert compare([home / "dqn-*", copy], by=["directory"]).groups == (f"directory={home}",)
+    assert compare([home / "dqn-*", copy], by="directory").groups == (f"directory={home}",)
 
 
 def test_a_compiled_and_a_hosted_run_are_of_one_group_and_no_copies(home):
@@ -216,6 +216,15 @@ def test_a_last_part_without_a_value_is_refused_with_one_that_has_some(home):
     with pytest.raises(UserError, match=message):
         compare(home)
     assert 500 in scores_of(compare(home, last=0.25).runs, "dqn")
+
+
+def test_a_run_whose_values_come_after_the_step_of_comparison_is_refused(home):
+    path = write_run(home / "slow", 1.0, agent="dqn", seed=5, steps=4_000)
+    (path / "episodes.csv").write_text("episode,step,return,length,terminated\n1,2000,500.0,760,True\n")
+    with pytest.raises(
+        UserError, match=rf"^runs: {path} has no value up to step 1,000, where CartPole-v1 is"
+    ):
+        compare(home)
 
 
 @pytest.mark.parametrize("last", [0.0, -1.0, 1.5, float("nan")])
