@@ -9,7 +9,7 @@ from surefoot.agents.presets import preset_for, resolve_settings
 from surefoot.architectures import default_network
 from surefoot.comparison.selection import SelectedRun
 from surefoot.errors import did_you_mean, require
-from surefoot.model_spec import space_from_json
+from surefoot.model_spec import CUSTOM, space_from_json
 from surefoot.optimisers import ADAM
 
 OTHER_CHOICES = ("preset", "network", "normalise", "optimiser")
@@ -51,13 +51,17 @@ def places(runs: Sequence[SelectedRun], by: Sequence[str] = ()) -> list[Place]:
             for run, each in zip(runs, chosen, strict=True)
         ]
     return [
-        Place(task, group, _identity(run.config, each))
+        Place(task, group, _identity(run, each))
         for run, task, group, each in zip(runs, tasks, groups, chosen, strict=True)
     ]
 
 
-def _identity(config: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
-    return repr([config["agent"], config["seed"], config.get("driver"), sorted(chosen.items())])
+def _identity(run: SelectedRun, chosen: Mapping[str, Any]) -> str:
+    """Runs with objects that only a user can make may differ in what no file tells: none is a copy."""
+    config = run.config
+    has_objects = config.get("env_is_object") or CUSTOM in (config.get("network"), config.get("optimiser"))
+    path = str(run.path) if has_objects else ""
+    return repr([config["agent"], config["seed"], config.get("driver"), path, sorted(chosen.items())])
 
 
 def chosen_settings(config: Mapping[str, Any]) -> dict[str, Any]:

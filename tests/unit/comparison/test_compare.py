@@ -182,6 +182,13 @@ def test_a_compiled_and_a_hosted_run_are_of_one_group_and_no_copies(home):
     assert {"dqn driver=compiled", "qrdqn driver=hosted"} <= set(compare(home, by=["agent", "driver"]).groups)
 
 
+@pytest.mark.parametrize("objects", [{"network": "custom"}, {"optimiser": "custom"}, {"env_is_object": True}])
+def test_runs_with_objects_that_no_file_describes_are_no_copies(tmp_path, objects):
+    for name in ("one", "two"):
+        write_run(tmp_path / name, 1.0, **objects)
+    assert len(compare(tmp_path).runs["run"]) == 2
+
+
 def test_of_copies_the_longest_is_compared(home):
     longer = write_run(home / "z", 1.0, agent="dqn", seed=0, steps=5_000)
     assert f"left out, copies of other runs: {home}/dqn-seed0 (of {longer})" in compare(home).notes
