@@ -82,17 +82,21 @@ def _directories(argument: str | Path) -> list[Path]:
 
 
 def _runs_in(directory: Path) -> list[Path]:
-    """The directory itself if it is a run, otherwise the runs of the sweep, or those directly in it."""
+    """The directory itself if it is a run; those of the sweep, in the order of its plan; or those in it."""
     if (directory / CONFIG).exists():
         return [directory]
-    if (directory / LEDGER).exists():
-        runs = [directory / RUNS / name for name in planned_names(directory)]
-        return [run for run in runs if run.exists()]
-    return sorted(path.parent for path in directory.glob(f"*/{CONFIG}"))
+    is_sweep = (directory / LEDGER).exists()
+    home = directory / RUNS if is_sweep else directory
+    planned = [home / name for name in planned_names(directory)] if is_sweep else []
+    found = sorted(path.parent for path in home.glob(f"*/{CONFIG}"))
+    return list(dict.fromkeys([*planned, *found]))
 
 
 def _selected(path: Path, source: str, left_out: LeftOut) -> SelectedRun | None:
     """A run; None if it is damaged, empty or not finished."""
+    if not path.exists():
+        left_out.add("not begun", path)
+        return None
     try:
         config: dict[str, Any] = {"env_kwargs": {}, **read_config(path)}
     except UserError:

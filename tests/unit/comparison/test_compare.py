@@ -1,6 +1,7 @@
 """From directories to a comparison: scores, lengths, what is left out, and curves."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -214,6 +215,22 @@ def test_runs_of_a_sweep_come_in_the_order_of_its_plan(tmp_path):
     }
     home = write_sweep(tmp_path / "sweep", runs)
     assert compare(home).groups == ("uadqn", "dqn")
+
+
+def test_runs_of_a_sweep_that_were_not_begun_are_named(tmp_path):
+    runs = {f"seed{i}": {"score": 1.0, "seed": i} for i in range(3)}
+    home = write_sweep(tmp_path / "sweep", runs)
+    shutil.rmtree(home / "runs" / "seed1")
+    found = compare(home)
+    assert found.runs["seed"].tolist() == [0, 2]
+    assert f"left out, not begun: {home}/runs/seed1" in found.notes
+
+
+def test_a_sweep_whose_ledger_is_damaged_is_compared_by_the_runs_that_are_there(tmp_path):
+    runs = {f"seed{i}": {"score": 1.0, "seed": i} for i in range(3)}
+    home = write_sweep(tmp_path / "sweep", runs)
+    (home / "ledger.jsonl").write_text('{"event": "planned", "run": "seed2"}\n[]\n{"event": "plan')
+    assert compare(home).runs["seed"].tolist() == [2, 0, 1]
 
 
 def test_a_last_part_without_a_value_is_refused_with_one_that_has_some(home):
