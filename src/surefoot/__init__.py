@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from surefoot import envs, estimators
+from surefoot.cautious import Cautious
 from surefoot.errors import UserError
 from surefoot.model import MODELS, Model, load, resume
 from surefoot.types import Beliefs
@@ -24,7 +25,7 @@ _CLASSES = {cls.__name__: cls for cls in MODELS.values()}
 _COMPARING = ("Comparison", "compare")
 """Imported when they are first used, because they import what draws figures."""
 
-__all__ = ["Beliefs", "Model", "UserError", "__version__", "envs", "estimators", "load", "resume"]
+__all__ = ["Beliefs", "Cautious", "Model", "UserError", "__version__", "envs", "estimators", "load", "resume"]
 __all__ += ["Comparison", "compare"]
 __all__ += list(_CLASSES)  # pyright: ignore[reportUnsupportedDunderAll]
 

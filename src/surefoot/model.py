@@ -174,7 +174,7 @@ class Model(ModelInference):
 
         evaluator = None
         if schedule.eval_every is not None:
-            env = stack.enter_context(self._evaluation_env(eval_env))
+            env = stack.enter_context(self.evaluation_env(eval_env))
             evaluator = Evaluator(
                 lambda episodes, stop: self._play(env, episodes, stop),
                 side_by_side=1 if env.jax is None else MAX_SIDE_BY_SIDE,

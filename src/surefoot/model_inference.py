@@ -99,7 +99,7 @@ class ModelInference:
             Stream.TEST,
             max_steps=require_whole_number("max_episode_steps", max_episode_steps, 1),
         )
-        with self._evaluation_env(env) as handle:
+        with self.evaluation_env(env) as handle:
             found = self._play(
                 handle, which, risk=risk_from(risk, risk_aversion), after_episode=after_episode
             )
@@ -122,7 +122,7 @@ class ModelInference:
         return evaluate_hosted(player, env.gym, episodes, after_episode=after_episode, stop=stop)
 
     @contextmanager
-    def _evaluation_env(self, env: EnvLike | None) -> Generator[EnvHandle]:
+    def evaluation_env(self, env: EnvLike | None) -> Generator[EnvHandle]:
         """An environment for evaluation, apart from that of training; closed afterwards if it is ours."""
         if env is not None:
             handle = self._with_same_spaces(resolve_env(env))

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from surefoot.cli.exit_codes import OK
+from surefoot.cli.hand_over import HandOver, changed_env, evaluate_with_hand_over
 from surefoot.cli.messages import require_one_risk, warnings_as_lines
 from surefoot.cli.train import import_from_working_directory
 from surefoot.errors import UserError
@@ -33,6 +34,10 @@ def _command(
     risk_aversion: Annotated[float | None, tyro.conf.arg(metavar="LAMBDA")] = None,
     seed: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None,
     max_episode_steps: int = MAX_EPISODE_STEPS,
+    hand_over: Annotated[float | None, tyro.conf.arg(metavar="BUDGET")] = None,
+    fallback: Annotated[str, tyro.conf.arg(metavar="FALLBACK")] = "random",
+    env_kwargs: Annotated[str, tyro.conf.arg(metavar="JSON")] = "{}",
+    out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None,
 ) -> Callable[[], int]:
     """Play fresh episodes with a trained agent, without exploring.
 
@@ -44,6 +49,11 @@ def _command(
         risk_aversion: Short for --risk mean-sd:LAMBDA.
         seed: Seed of the episodes; by default the run's, with other episodes than any in training.
         max_episode_steps: Steps after which an episode that has not ended is cut off.
+        hand_over: Share of the steps, from 0 to 1, to hand over to the fallback: those at which the agent is
+            least sure of its action. Episodes are played with and without, over several budgets.
+        fallback: Who decides then: random, a run or a saved model, or package.module:function.
+        env_kwargs: Keyword arguments of the environment, as a JSON object, that differ from training's.
+        out: Directory for the curve of --hand-over, as CSV, PNG and SVG, and for its thresholds.
     """
 
     def evaluate() -> int:
@@ -52,10 +62,17 @@ def _command(
         with warnings_as_lines():
             path = _chosen(run, which)
         model = load(path)
+        env = changed_env(model.spec, env_kwargs)
+        if hand_over is not None:
+            attitude = None if risk_aversion is None else f"mean-sd:{risk_aversion!r}"
+            wanted = (hand_over, fallback, episodes, seed, risk or attitude, max_episode_steps, env, out)
+            evaluate_with_hand_over(path, model, HandOver(*wanted))
+            return OK
         with Progress(console=Console(stderr=True), transient=True) as progress:
             task = progress.add_task("episodes", total=episodes)
             found = model.evaluate(
                 episodes,
+                env=env,
                 seed=seed,
                 risk=risk,
                 risk_aversion=risk_aversion,

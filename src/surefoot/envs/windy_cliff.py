@@ -4,6 +4,11 @@ The bottom row has the start (left), the goal (right) and the ledge between them
 from the ledge falls; after each move that ends on it, wind may blow the agent off. A fall terminates the
 episode with no extra reward. The time is part of the observation, so that the time limit is part of the task
 and terminates the episode too.
+
+An option puts a second, windier cliff before it, whose end leads to the start of the first by a gate that
+opens in this direction only. An agent whose episodes all start behind the gate never sees the far cliff,
+however it explores; with `far_starts` it is deployed from further away and must cross it. Dynamics and
+observations stay the same, so that all that differs is what the agent has learned.
 """
 
 from dataclasses import dataclass
@@ -17,7 +22,7 @@ from gymnasium.spaces import Box, Discrete
 from jaxtyping import Array, Float, Int
 from numpy.typing import NDArray
 
-from surefoot.errors import UserError
+from surefoot.errors import UserError, require
 from surefoot.types import Action, Environment, EnvironmentStep, RandomKey
 
 UP, RIGHT, DOWN, LEFT = range(4)
@@ -46,6 +51,17 @@ class Config:
     """Further reward for falling."""
     time_limit: int = 15
     """Steps after which an episode ends."""
+    far_columns: int = 0
+    """Columns of a second cliff left of the grid, which lead into it and cannot be entered from it."""
+    far_wind: float = 0.3
+    """Probability of being blown off there."""
+    far_starts: float = 0.0
+    """Probability that an episode starts at the left end of the second cliff instead of the grid's."""
+
+    @property
+    def width(self) -> int:
+        """Columns of both cliffs; the observation has a number for each of their cells."""
+        return self.far_columns + self.columns
 
     def __post_init__(self) -> None:
         """Refuse parameters outside their bounds."""
@@ -54,8 +70,14 @@ class Config:
                 f"windy cliff: got rows {self.rows}, columns {self.columns}, time_limit {self.time_limit}, "
                 "accepted: rows from 2, columns from 3, time_limit from 1"
             )
-        if not 0 <= self.wind <= 1:
-            raise UserError(f"wind: got {self.wind}, accepted: a probability from 0 to 1")
+        for name in ("wind", "far_wind", "far_starts"):
+            value = getattr(self, name)
+            require(name, value, 0 <= value <= 1, "a probability from 0 to 1")
+        require(
+            "far_columns", self.far_columns, self.far_columns in {0, max(self.far_columns, 2)}, "0, or from 2"
+        )
+        is_possible = self.far_starts == 0 or self.far_columns > 0
+        require("far_starts", self.far_starts, is_possible, "0, unless there are far_columns")
 
 
 class State(NamedTuple):
@@ -70,27 +92,30 @@ class State(NamedTuple):
 def make(config: Config | None = None) -> Environment:
     """The windy cliff as an environment in JAX."""
     config = config or Config()
-    cells, bottom, goal = config.rows * config.columns, config.rows - 1, config.columns - 1
+    cells, bottom, goal = config.rows * config.width, config.rows - 1, config.width - 1
+    gate = config.far_columns
 
     def observe(state: State) -> Float[Array, "obs"]:
-        position = jax.nn.one_hot(state.row * config.columns + state.column, cells)
+        position = jax.nn.one_hot(state.row * config.width + state.column, cells)
         return jnp.append(position, state.time.astype(position.dtype))
 
     def reset(key: RandomKey) -> tuple[State, Array]:
-        del key
         zero = jnp.zeros((), jnp.int32)
-        state = State(zero + bottom, zero, zero)
+        column = jnp.where(jax.random.uniform(key) < config.far_starts, 0, gate)
+        state = State(zero + bottom, zero + column, zero)
         return state, observe(state)
 
     def on_ledge(row: Any, column: Any) -> Any:
-        return (row == bottom) & (column > 0) & (column < goal)
+        return (row == bottom) & (column > 0) & (column < goal) & (column != gate)
 
     def step(state: State, action: Action, key: RandomKey) -> EnvironmentStep:
         down, right = (jnp.asarray(each, jnp.int32)[action] for each in zip(*MOVES, strict=True))
         row = jnp.clip(state.row + down, 0, bottom)
-        column = jnp.clip(state.column + right, 0, goal)
+        # Who has passed the gate stays behind it.
+        column = jnp.clip(state.column + right, jnp.where(state.column < gate, 0, gate), goal)
+        wind = jnp.where(column < gate, config.far_wind, config.wind)
         stepped_off = on_ledge(state.row, state.column) & (action == DOWN)
-        blown_off = ~stepped_off & on_ledge(row, column) & (jax.random.uniform(key) < config.wind)
+        blown_off = ~stepped_off & on_ledge(row, column) & (jax.random.uniform(key) < wind)
         fell = stepped_off | blown_off
         arrived = (row == bottom) & (column == goal)
         next_state = State(row, column, state.time + 1)
@@ -115,16 +140,36 @@ def make(config: Config | None = None) -> Environment:
 
 def is_ledge(cell: tuple[int, ...], config: Config) -> bool:
     """Whether a cell, given by row and column, is on the ledge."""
-    return cell[0] == config.rows - 1 and 0 < cell[1] < config.columns - 1
+    return cell[0] == config.rows - 1 and cell[1] not in {0, config.far_columns, config.width - 1}
+
+
+def wind_at(cell: tuple[int, ...], config: Config) -> float:
+    """The probability of being blown off after a move that ends in a cell."""
+    if not is_ledge(cell, config):
+        return 0.0
+    return config.far_wind if cell[1] < config.far_columns else config.wind
+
+
+def safe_action(observation: NDArray[Any], rows: int = 2) -> int:
+    """The action that leads to the goal without a risk: up from the ledge, along it, and down at its end.
+
+    It is what a careful engineer would write, and serves as a fallback for an agent that is not sure.
+    """
+    position = int(np.argmax(observation[:-1]))
+    row, column = divmod(position, (len(observation) - 1) // rows)
+    goal = (len(observation) - 1) // rows - 1
+    if column == goal:
+        return DOWN
+    return UP if row == rows - 1 else RIGHT
 
 
 def observations(config: Config | None = None) -> NDArray[np.float32]:
     """The observation at every time, row and column, `[time, row, column, observation]`."""
     config = config or Config()
-    cells = config.rows * config.columns
-    position = np.eye(cells, dtype=np.float32).reshape(1, config.rows, config.columns, cells)
+    cells = config.rows * config.width
+    position = np.eye(cells, dtype=np.float32).reshape(1, config.rows, config.width, cells)
     clock = np.arange(config.time_limit, dtype=np.float32).reshape(-1, 1, 1, 1)
-    shape = (config.time_limit, config.rows, config.columns)
+    shape = (config.time_limit, config.rows, config.width)
     return np.concatenate(
         [np.broadcast_to(position, (*shape, cells)), np.broadcast_to(clock, (*shape, 1))], axis=-1
     )

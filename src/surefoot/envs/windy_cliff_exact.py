@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.envs.windy_cliff import DOWN, MOVES, Config, is_ledge
+from surefoot.envs.windy_cliff import DOWN, MOVES, Config, is_ledge, wind_at
 
 PolicyTable = NDArray[np.integer[Any]]
 """A deterministic policy: the action at each time, row and column, `[time, row, column]`."""
@@ -30,10 +30,10 @@ class Outcome(NamedTuple):
 def exact_returns(policy_table: PolicyTable, config: Config | None = None, discount: float = 1.0) -> Returns:
     """The returns of a policy, by dynamic programming backwards from the time limit."""
     config = config or Config()
-    shape = (config.time_limit + 1, config.rows, config.columns)
+    shape = (config.time_limit + 1, config.rows, config.width)
     first, second = np.zeros(shape), np.zeros(shape)  # Moments of the return; 0 at the time limit.
     for time in reversed(range(config.time_limit)):
-        for cell in np.ndindex(config.rows, config.columns):
+        for cell in np.ndindex(config.rows, config.width):
             for probability, reward, next_cell, done in _outcomes(cell, policy_table[(time, *cell)], config):
                 ahead = (time + 1, *next_cell)
                 mean, square = (0.0, 0.0) if done else (first[ahead], second[ahead])
@@ -44,10 +44,12 @@ def exact_returns(policy_table: PolicyTable, config: Config | None = None, disco
     return Returns(first, np.sqrt(np.maximum(second - first**2, 0)))
 
 
-def walk(policy_table: PolicyTable, config: Config | None = None) -> list[tuple[int, int]]:
-    """The cells that a policy visits from the start if no wind blows."""
+def walk(
+    policy_table: PolicyTable, config: Config | None = None, *, from_far: bool = False
+) -> list[tuple[int, int]]:
+    """The cells that a policy visits from the start, or from that of the far cliff, if no wind blows."""
     config = config or Config()
-    cells = [(config.rows - 1, 0)]
+    cells = [(config.rows - 1, 0 if from_far else config.far_columns)]
     for time in range(config.time_limit):
         *_, calm = _outcomes(cells[-1], policy_table[(time, *cells[-1])], config)
         cells.append(calm.cell)
@@ -56,11 +58,11 @@ def walk(policy_table: PolicyTable, config: Config | None = None) -> list[tuple[
     return cells
 
 
-def path_kind(policy_table: PolicyTable, config: Config | None = None) -> str:
+def path_kind(policy_table: PolicyTable, config: Config | None = None, *, from_far: bool = False) -> str:
     """Which path a policy takes to the goal: "risky" along the ledge, "safe" above it, or "none"."""
     config = config or Config()
-    cells = walk(policy_table, config)
-    if cells[-1] != (config.rows - 1, config.columns - 1):
+    cells = walk(policy_table, config, from_far=from_far)
+    if cells[-1] != (config.rows - 1, config.width - 1):
         return "none"
     return "risky" if any(is_ledge(cell, config) for cell in cells) else "safe"
 
@@ -68,9 +70,10 @@ def path_kind(policy_table: PolicyTable, config: Config | None = None) -> str:
 def _outcomes(cell: tuple[int, ...], action: Any, config: Config) -> list[Outcome]:
     """All outcomes of an action; the last one is that without wind."""
     row, column = cell
-    bottom, goal = config.rows - 1, config.columns - 1
+    bottom, goal = config.rows - 1, config.width - 1
     down, right = MOVES[action]
-    target = (min(max(row + down, 0), bottom), min(max(column + right, 0), goal))
+    leftmost = config.far_columns if column >= config.far_columns else 0
+    target = (min(max(row + down, 0), bottom), min(max(column + right, leftmost), goal))
     fall = config.step_reward + config.fall_reward
     if is_ledge(cell, config) and action == DOWN:
         return [Outcome(1.0, fall, (row, column), done=True)]
@@ -78,5 +81,6 @@ def _outcomes(cell: tuple[int, ...], action: Any, config: Config) -> list[Outcom
         return [Outcome(1.0, config.step_reward + config.goal_reward, target, done=True)]
     calm = Outcome(1.0, config.step_reward, target, done=False)
     if is_ledge(target, config):
-        return [Outcome(config.wind, fall, target, done=True), calm._replace(probability=1 - config.wind)]
+        wind = wind_at(target, config)
+        return [Outcome(wind, fall, target, done=True), calm._replace(probability=1 - wind)]
     return [calm]

@@ -13,6 +13,8 @@ class Stream(IntEnum):
     """Evaluations while training."""
     TEST = 2
     """Evaluations afterwards."""
+    HELD_OUT = 4
+    """Episodes that thresholds are fitted to."""
 
 
 def episode_seed(run_seed: int, stream: int, episode: int) -> int:
