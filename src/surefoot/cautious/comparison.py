@@ -30,9 +30,13 @@ class AtBudget(NamedTuple):
         return {"return": mean_estimate(found.returns), **events}
 
 
-def over_budgets(
-    cautious: Cautious,
-    budgets: Iterable[float] = BUDGETS,
+def at_budgets(cautious: Cautious, budgets: Iterable[float] = BUDGETS) -> list[Cautious]:
+    """The same policy with each budget, after `fit`."""
+    return [cautious.at_budget(budget) for budget in sorted(set(budgets))]
+
+
+def play_each(
+    policies: Iterable[Cautious],
     *,
     episodes: int = 100,
     env: EnvLike | None = None,
@@ -40,8 +44,7 @@ def over_budgets(
     max_episode_steps: int = MAX_EPISODE_STEPS,
     after_episode: Callable[[], None] = lambda: None,
 ) -> list[AtBudget]:
-    """Play the same episodes with each budget, after `fit`."""
-    policies = [cautious.at_budget(budget) for budget in sorted(set(budgets))]
+    """Play the same episodes with each policy."""
     return [
         AtBudget(
             policy,

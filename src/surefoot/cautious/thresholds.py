@@ -79,7 +79,9 @@ def fit_thresholds(
         """Thresholds of which the upper is exceeded by this many steps, fewer where signals are equal."""
         return Thresholds(float(ranked[count]), float(ranked[min(BAND * count, len(ranked) - 1)]))
 
-    count = _largest(len(ranked) - 1, lambda k: control(signal, starts, at(k)).mean() <= budget)
+    # Beyond this number, only the lower threshold would fall, where many signals are equal.
+    most = min(int(budget * len(ranked)), len(ranked) - 1)
+    count = _largest(most, lambda k: control(signal, starts, at(k)).mean() <= budget)
     if count and realised_share(at(count)) > budget:
         count = _largest(count - 1, lambda k: realised_share(at(k)) <= budget)
     return at(count)

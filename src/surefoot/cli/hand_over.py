@@ -10,7 +10,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from surefoot.cautious import Cautious
-from surefoot.cautious.comparison import BUDGETS, AtBudget, as_table, over_budgets
+from surefoot.cautious.comparison import BUDGETS, AtBudget, as_table, at_budgets, play_each
 from surefoot.cli.train import parse_env_kwargs
 from surefoot.envs.resolve import EnvLike, resolve_env
 from surefoot.errors import UserError
@@ -57,7 +57,7 @@ def evaluate_with_hand_over(path: Path, model: Model, wanted: HandOver) -> None:
             "after_episode": lambda: progress.advance(task),
         }
         cautious.fit(wanted.episodes, **common)
-        results = over_budgets(cautious, budgets, episodes=wanted.episodes, env=wanted.env, **common)
+        results = play_each(at_budgets(cautious, budgets), episodes=wanted.episodes, env=wanted.env, **common)
     console = Console(highlight=False, soft_wrap=True)
     what = f"{model.spec.env}, {model.spec.agent}, {wanted.episodes} episodes, fallback {wanted.fallback}"
     console.print(f"{path}: {what}", markup=False)

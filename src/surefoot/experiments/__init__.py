@@ -4,6 +4,7 @@ from surefoot.experiments import (
     calibration,
     cliff,
     deep_sea,
+    hand_over,
     hyperparameter_search,
     minatar,
     network_width,
@@ -27,6 +28,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         deep_sea,
         calibration,
         time_to_score,
+        hand_over,
     )
 }
 """All experiments by their names on the command line."""
