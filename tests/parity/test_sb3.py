@@ -41,3 +41,15 @@ def test_evaluate_policy_accepts_a_vector_environment_and_a_batch_has_the_action
     of_batch, _ = model.predict(observations)
     one_by_one = [model.predict(each)[0] for each in observations]
     np.testing.assert_array_equal(of_batch, one_by_one)
+
+
+def test_evaluate_policy_accepts_a_policy_that_hands_over(evaluate_policy):
+    """It passes on the state, so that control stays where it is between the thresholds."""
+    from stable_baselines3.common.env_util import make_vec_env
+
+    model = surefoot.BootstrappedDQN("CartPole-v1", **SMALL).learn(150, progress=False)
+    cautious = surefoot.Cautious(model, lambda obs: int(obs[2] > 0), budget=0.3).fit(10)
+    vector = make_vec_env("CartPole-v1", n_envs=3, seed=0)
+    returns, _ = evaluate_policy(cautious, vector, n_eval_episodes=6, return_episode_rewards=True)
+    assert len(returns) == 6
+    assert 0 < cautious.hand_overs <= cautious.handed_over_steps < cautious.steps

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.spaces import Discrete
@@ -171,7 +171,7 @@ class Cautious:
         seed: int | None = None,
         max_episode_steps: int = MAX_EPISODE_STEPS,
         after_episode: Callable[[], None] = lambda: None,
-    ) -> Self:
+    ) -> "Cautious":
         """Set the thresholds so that the budget is met on held-out episodes.
 
         The model plays them alone first, then together with the fallback, because the share of steps that
@@ -186,14 +186,14 @@ class Cautious:
             after_episode: Called after each episode that the model plays alone.
         """
 
-        def held_out(policy: Self, after_episode: Callable[[], None] = lambda: None) -> Playthrough:
+        def held_out(policy: "Cautious", after_episode: Callable[[], None] = lambda: None) -> Playthrough:
             return policy._play(Stream.HELD_OUT, episodes, env, seed, max_episode_steps, after_episode)
 
         self._fitted = _Fitted(held_out(self._with(NEVER), after_episode), held_out)
         self._thresholds = self._fit_to(self.budget)
         return self
 
-    def at_budget(self, budget: float) -> Self:
+    def at_budget(self, budget: float) -> "Cautious":
         """The same policy with another budget, fitted to the same held-out episodes."""
         require("budget", budget, 0 <= budget <= 1, "a share from 0 to 1")
         other = self._with(self._fit_to(budget))
@@ -210,7 +210,7 @@ class Cautious:
 
         return fit_thresholds(np.concatenate(alone.signal), alone.starts, budget, realised_share)
 
-    def _with(self, thresholds: Thresholds) -> Self:
+    def _with(self, thresholds: Thresholds) -> "Cautious":
         """The same policy with other thresholds, and its own counts."""
         other = copy.copy(self)
         other._thresholds = thresholds
@@ -274,7 +274,7 @@ class Cautious:
         return file
 
     @classmethod
-    def load(cls, path: str | Path, model: Any, fallback: Any, **options: Any) -> Self:
+    def load(cls, path: str | Path, model: Any, fallback: Any, **options: Any) -> "Cautious":
         """The policy whose thresholds `save` wrote; the model must be the one that they were fitted to."""
         path = Path(path)
         file = path / FILE if path.is_dir() else path

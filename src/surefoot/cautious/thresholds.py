@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 BAND = 2
 """The lower threshold is exceeded at this many times as many steps as the upper one."""
+GAP = 0.9
+"""The lower threshold is at most this part of the upper one, also where many steps have equal signals."""
 ROUNDING = 1e-3
 """Thresholds lie this fraction above what was observed.
 
@@ -73,11 +75,13 @@ def fit_thresholds(
         return NEVER
     if budget >= 1:
         return ALWAYS
-    ranked = np.sort(_numbers(signal))[::-1] * (1 + ROUNDING)
+    ranked = np.sort(_numbers(signal))[::-1]
+    ranked = ranked + ROUNDING * np.abs(ranked)
 
     def at(count: int) -> Thresholds:
         """Thresholds of which the upper is exceeded by this many steps, fewer where signals are equal."""
-        return Thresholds(float(ranked[count]), float(ranked[min(BAND * count, len(ranked) - 1)]))
+        upper, lower = ranked[count], ranked[min(BAND * count, len(ranked) - 1)]
+        return Thresholds(float(upper), float(min(lower, GAP * upper)))
 
     # Beyond this number, only the lower threshold would fall, where many signals are equal.
     most = min(int(budget * len(ranked)), len(ranked) - 1)

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from surefoot.cautious import Cautious
 from surefoot.cautious.comparison import BUDGETS, AtBudget, as_table, at_budgets, play_each
+from surefoot.cli.console import table_console
 from surefoot.cli.train import parse_env_kwargs
 from surefoot.envs.resolve import EnvLike, resolve_env
 from surefoot.errors import UserError
@@ -58,14 +59,14 @@ def evaluate_with_hand_over(path: Path, model: Model, wanted: HandOver) -> None:
         }
         cautious.fit(wanted.episodes, **common)
         results = play_each(at_budgets(cautious, budgets), episodes=wanted.episodes, env=wanted.env, **common)
-    console = Console(highlight=False, soft_wrap=True)
+    console = table_console(highlight=False)
     what = f"{model.spec.env}, {model.spec.agent}, {wanted.episodes} episodes, fallback {wanted.fallback}"
-    console.print(f"{path}: {what}", markup=False)
+    console.print(f"{path}: {what}", markup=False, soft_wrap=True)
     console.print(_table_of(results, wanted.budget))
     console.print(f"thresholds: fitted to {wanted.episodes} held-out episodes of training's environment")
     if wanted.out is not None:
         for written in _write(wanted.out, cautious, results, wanted):
-            console.print(str(written), markup=False)
+            console.print(str(written), markup=False, soft_wrap=True)
 
 
 def changed_env(spec: ModelSpec, env_kwargs: str) -> EnvLike | None:
@@ -92,7 +93,7 @@ def resolve_fallback(text: str) -> Any:
 def _table_of(results: list[AtBudget], wanted: float) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in ("budget", "threshold", "handed over", *results[0].quantities):
-        table.add_column(name, no_wrap=True)
+        table.add_column(name)
     for each in results:
         mark = " *" if each.cautious.budget == wanted else ""
         table.add_row(

@@ -3,8 +3,8 @@
 Agents learn behind the gate of the windy cliff, where they never see the part before it, in which the wind
 is 0.3. Then they are deployed in two ways. From far: every episode begins in the unknown part, and thresholds
 are fitted where the agent learned, since nothing is known of the deployment. Mixed: one episode in twenty
-begins there, and thresholds are fitted on held-out episodes of the deployment itself. The fallback walks above
-the ledge.
+begins there, and thresholds are fitted on held-out episodes of the deployment itself. The fallback walks
+above the ledge.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from surefoot.sweeps.plan import PlannedRun
 FAR_COLUMNS = 4
 MIXED_STARTS = 0.05
 """The part of the episodes of the mixed deployment that begin in the unknown part."""
-BUDGETS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
+BUDGETS = (0.0, 0.05, 0.1, 0.2, 0.5)
 BUDGET = 0.1
 """The budget that the claims are about."""
 EPISODES = 200

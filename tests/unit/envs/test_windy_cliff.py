@@ -1,5 +1,7 @@
 """The windy cliff: its rules in JAX, and as a Gymnasium environment."""
 
+from dataclasses import replace
+
 import gymnasium
 import jax
 import jax.numpy as jnp
@@ -79,8 +81,68 @@ def test_the_table_of_observations_agrees_with_the_environment():
         np.testing.assert_array_equal(table[time, int(state.row), int(state.column)], step.obs)
 
 
+FAR = Config(far_columns=4)
+
+
+def test_nobody_gets_from_the_near_part_into_the_far_one():
+    environment = windy_cliff.make(FAR)
+    for row, column, action in np.ndindex(2, 5, 4):
+        state = windy_cliff.State(*(jnp.asarray(each, jnp.int32) for each in (row, 4 + column, 3)))
+        assert int(environment.step(state, jnp.asarray(action), KEYS[0]).state.column) >= 4
+    far = follow([RIGHT, LEFT, UP, *[RIGHT] * 5], replace(FAR, far_starts=1.0))
+    assert [int(step.state.column) for step in far] == [1, 0, 0, 1, 2, 3, 4, 5]
+
+
+def test_wind_is_that_of_the_part_and_the_cell_between_the_two_has_none():
+    environment = windy_cliff.make(FAR)
+
+    def falls(column):
+        state = windy_cliff.State(*(jnp.asarray(each, jnp.int32) for each in (1, column, 0)))
+        step = jax.vmap(lambda key: environment.step(state, jnp.asarray(RIGHT), key))(KEYS)
+        return np.asarray(step.info["fell"]).mean()
+
+    for column, wind in ((0, 0.3), (2, 0.3), (3, 0.0), (4, 0.05), (6, 0.05), (7, 0.0)):
+        assert abs(falls(column) - wind) <= 4 * np.sqrt(wind * (1 - wind) / len(KEYS)), column
+
+
+def test_episodes_start_far_with_their_probability():
+    for far_starts in (0.0, 0.25, 1.0):
+        environment = windy_cliff.make(Config(far_columns=4, far_starts=far_starts))
+        columns = np.asarray(jax.vmap(environment.reset)(KEYS)[0].column)
+        assert set(columns) <= {0, 4}
+        error = 4 * np.sqrt(far_starts * (1 - far_starts) / len(KEYS))
+        assert abs(np.mean(columns == 0) - far_starts) <= error
+
+
 @pytest.mark.parametrize(
-    "wrong", [{"rows": 1}, {"columns": 2}, {"time_limit": 0}, {"wind": 1.5}, {"wind": -0.1}]
+    ("config", "expected"), [(Config(), 4), (FAR, 4), (Config(far_columns=4, far_starts=1.0), 0)]
+)
+def test_the_safe_policy_reaches_the_goal_without_a_fall(config, expected):
+    environment = windy_cliff.make(config)
+    state, obs = environment.reset(KEYS[0])
+    total, done = 0.0, False
+    while not done:
+        step = environment.step(state, jnp.asarray(windy_cliff.safe_action(np.asarray(obs))), KEYS[1])
+        state, obs, done = step.state, step.obs, bool(step.terminated)
+        total += float(step.reward)
+        assert not windy_cliff.is_ledge((int(state.row), int(state.column)), config)
+    assert total == expected
+
+
+def test_the_table_of_observations_has_the_far_part_too():
+    table = windy_cliff.observations(FAR)
+    assert table.shape == (15, 2, 9, 19)
+    _, obs = windy_cliff.make(FAR).reset(KEYS[0])
+    np.testing.assert_array_equal(table[0, 1, 4], obs)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"rows": 1}, {"columns": 2}, {"time_limit": 0}, {"wind": 1.5}, {"wind": -0.1}),
+        *({"far_wind": 2.0}, {"far_columns": 1}, {"far_columns": -2}, {"far_starts": 0.5}),
+        {"far_columns": 4, "far_starts": 1.5},
+    ],
 )
 def test_parameters_outside_their_bounds_are_refused(wrong):
     with pytest.raises(UserError, match="accepted"):

@@ -36,6 +36,14 @@ def test_the_text_has_a_letter_per_cell_and_the_time():
     assert render_text(state_at(1, 2, 7), SMALL) == "....\n..@.\nS~~G\ntime 7 of 9"
 
 
+def test_the_far_part_has_a_ledge_and_a_start_of_its_own():
+    far = Config(far_columns=3, columns=4)
+    assert render_text(state_at(0, 0), far) == "@......\nS%%S~~G\ntime 0 of 15"
+    bottom = render_pixels(state_at(0, 0), far)[CELL_PIXELS, ::CELL_PIXELS]
+    kinds = ("start", "far ledge", "far ledge", "start", "ledge", "ledge", "goal")
+    np.testing.assert_array_equal(bottom, [COLORS[kind] for kind in kinds])
+
+
 def test_the_gymnasium_environment_renders_in_both_modes():
     texts = gymnasium.make("surefoot/WindyCliff-v0", render_mode="ansi")
     texts.reset(seed=0)
