@@ -127,6 +127,22 @@ def test_the_example_of_the_page_on_comparing_runs_runs(tmp_path, monkeypatch, c
     assert (tmp_path / "comparison.png").exists()
 
 
+def test_the_code_of_the_guide_to_both_uncertainties_does_what_it_says(tmp_path):
+    """Falls and the recognised states need no full training: what was never seen is far from any data."""
+    code = "\n".join(examples((ROOT / "docs" / "uncertainties.md").read_text()))
+    code = with_fewer_steps(code, 1_500).replace("episodes=100", "episodes=8").replace("(100, ", "(8, ")
+    never_seen = "bool(np.all(to_visit[:, :18].argmax(axis=1) % 9 < 4))"
+    known = "[np.asarray(each.epistemic).max().item() for each in (known, unknown)]"
+    falls = "together.evaluation.events['fell'].sum().item()"
+    expression = (
+        f"[{known}, {never_seen}, {falls}, cautious.is_handed_over, same.threshold == cautious.threshold]"
+    )
+    (at_start, far), all_far, fell, handed_over, same = run_as_user(tmp_path, code, expression)
+    assert far > 2 * at_start
+    assert (all_far, fell, handed_over, same) == (True, 0, True, True)
+    assert (tmp_path / "uncertainties.png").stat().st_size > 10_000
+
+
 @pytest.mark.slow
 def test_the_examples_of_the_page_on_environments_do_what_their_comments_say(tmp_path):
     code = "\n".join(examples((ROOT / "docs" / "your_environment.md").read_text()))

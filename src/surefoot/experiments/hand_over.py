@@ -35,7 +35,7 @@ MIXED_STARTS = 0.05
 BUDGETS = (0.0, 0.05, 0.1, 0.2, 0.5)
 BUDGET = 0.1
 """The budget that the claims are about."""
-EPISODES = 200
+EPISODES = 100
 """Episodes that thresholds are fitted to, and that are played with each budget."""
 
 AGENTS = {"risk-neutral": NEUTRAL, "risk-averse": VARIANT_2}

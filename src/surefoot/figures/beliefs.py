@@ -32,9 +32,7 @@ def draw(
         panels[0].set_title(f'"{actions[followed]}" while learning')
     for axes, (title, each) in zip(panels[first:], beliefs.items(), strict=True):
         _draw_actions(axes, each, actions)
-        axes.set_title(title)
-        axes.sharey(panels[first])
-    panels[first].set_ylabel("return")
+        axes.set(title=title, ylabel="return")
     figure.legend(*panels[first].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
 
