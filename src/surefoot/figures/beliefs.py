@@ -44,9 +44,12 @@ def _draw_history(axes: Axes, history: History, followed: int) -> None:
         if all(each is not None for each in values):
             axes.plot(steps, [float(each[followed]) for each in values], color=color, label=name)
     axes.set(xlabel="step", ylabel="standard deviation", xlim=(0, steps[-1]), ylim=(0, None))
+    axes.locator_params(axis="x", nbins=5)
+    axes.legend(loc="center right")
 
 
 def _draw_actions(axes: Axes, beliefs: Beliefs, actions: Sequence[str]) -> None:
+    axes.use_sticky_edges = False  # Or the lowest bar would stand on the axis, as if it ended there.
     place, mean = np.arange(len(actions)), np.asarray(beliefs.mean)
     aleatoric: dict[str, Any] = {"color": SHADES[0], "edgecolor": ALEATORIC, "label": "± aleatoric: chance"}
     epistemic: dict[str, Any] = {"color": EPISTEMIC, "label": "± epistemic: not learned"}

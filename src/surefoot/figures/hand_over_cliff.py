@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-from surefoot.figures.style import ALEATORIC, EPISTEMIC, INK, TOTAL, seed_count_text, styled
+from surefoot.figures.style import ALEATORIC, EPISTEMIC, INK, seed_count_text, styled
 from surefoot.statistics import mean_estimate
 
 DEPLOYMENTS = {"far": "every episode starts far", "mixed": "one episode in twenty starts far"}
@@ -31,10 +31,10 @@ def draw(table: Mapping[str, NDArray[Any]], preset: str) -> Figure:
         for deployment, title in DEPLOYMENTS.items():
             panel = axes[f"{quantity} {deployment}"]
             _draw_panel(panel, table, quantity, deployment)
-            panel.set(xlabel="share of steps handed over", ylabel=words, xlim=(-0.03, 1.05))
+            panel.set(xlabel="share of steps handed over", ylabel=words)
+            panel.margins(x=0.06, y=0.1)
             if quantity == "fell":
                 panel.set_title(title.capitalize())
-                panel.set_ylim(-0.02, None)
     figure.legend(
         *axes["fell mixed"].get_legend_handles_labels(),
         loc="outside lower center",
@@ -55,11 +55,11 @@ def _draw_grid(axes: Axes) -> None:
             ledge = row == 0 and column not in {0, 4, 8}
             color = ("#8296ab" if column < 4 else "#c3cfdb") if ledge else "#f1ece0"
             axes.add_patch(Rectangle((column, row), 1, 1, facecolor=color, edgecolor="white", linewidth=2))
-    for column, text in ((0, "far start"), (4, "start"), (8, "goal")):
+    for column, text in ((0, "far\nstart"), (4, "start"), (8, "goal")):
         axes.add_patch(
             Rectangle((column, 0), 1, 1, facecolor="#8fc58f" if column == 8 else "#c9dfc0", edgecolor="white")
         )
-        axes.text(column + 0.5, 0.4, text, ha="center", fontsize=9, color=INK)
+        axes.text(column + 0.5, 0.5, text, ha="center", va="center", fontsize=9, color=INK)
     axes.plot([4, 4], [0, 2], color=INK, linewidth=2, linestyle=(0, (2, 1)))
     axes.annotate("", (4.35, 1.5), (3.65, 1.5), arrowprops={"arrowstyle": "-|>", "color": INK})
     axes.text(2, 2.15, "never seen in training: wind 30 %", ha="center", fontsize=9, color=INK)
@@ -92,8 +92,9 @@ def _draw_panel(axes: Axes, table: Mapping[str, NDArray[Any]], quantity: str, de
                 rates,
                 means,
                 np.abs(ends.T - means),
-                color=color if moments == "epistemic" else TOTAL if agent == "risk-averse" else INK,
+                color=color,
                 fmt=marker,
+                markerfacecolor=color if moments == "epistemic" else "white",
                 markersize=5,
                 elinewidth=1,
                 capsize=2,
@@ -105,7 +106,7 @@ def _draw_panel(axes: Axes, table: Mapping[str, NDArray[Any]], quantity: str, de
                         axes.annotate(
                             f"{budget:g}",
                             (rate, mean),
-                            (5, 5),
+                            (5, 6) if agent == "risk-neutral" else (5, -13),
                             textcoords="offset points",
                             fontsize=8,
                             color=color,
