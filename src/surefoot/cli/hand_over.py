@@ -15,16 +15,16 @@ from surefoot.cli.console import table_console
 from surefoot.cli.train import parse_env_kwargs
 from surefoot.envs.resolve import EnvLike, resolve_env
 from surefoot.errors import UserError
-from surefoot.experiments.report import write_csv
 from surefoot.figures import hand_over as figure
-from surefoot.figures import style
 from surefoot.model import Model, load
 from surefoot.model_spec import ModelSpec
 from surefoot.registry import import_object, is_import_path
+from surefoot.results import ResultFiles
+from surefoot.runs.provenance import provenance
 from surefoot.statistics import Estimate
 
-FILES = ("hand_over.csv", "hand_over.png", "hand_over.svg", "cautious.json")
-"""What is written into the directory given by `--out`."""
+FILES = ResultFiles("hand_over", ("hand_over",))
+"""What is written into the directory given by `--out`, beside the thresholds."""
 ACCEPTED = "random, a run or a saved model, or package.module:function"
 
 
@@ -45,7 +45,7 @@ class HandOver(NamedTuple):
 def evaluate_with_hand_over(path: Path, model: Model, wanted: HandOver) -> None:
     """Fit thresholds on held-out episodes, play others with each budget, print and draw what came out."""
     if wanted.out is not None:
-        _require_free(wanted.out)
+        FILES.directory(wanted.out, wanted.out, "", overwrite=False)
     cautious = Cautious(
         model, resolve_fallback(wanted.fallback), budget=wanted.budget, risk=wanted.risk, seed=model.spec.seed
     )
@@ -113,23 +113,14 @@ def _with_interval(estimate: Estimate) -> str:
     return f"{estimate.measured:.3g} ({low:.3g} to {high:.3g})"
 
 
-def _require_free(out: Path) -> None:
-    existing = [name for name in FILES if (out / name).exists()]
-    if existing:
-        raise UserError(f"out: {out} already holds {', '.join(existing)}, accepted: another directory")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(
-            f"out: got {out}, accepted: a directory that can be written ({error.strerror})"
-        ) from error
-
-
 def _write(out: Path, cautious: Cautious, results: list[AtBudget], wanted: HandOver) -> list[Path]:
     table = as_table(results)
     drawn = figure.draw(table, f"Fallback {wanted.fallback}, {wanted.episodes} episodes, 95 % CI")
-    csv, *pictures, _ = (out / name for name in FILES)
-    write_csv(csv, table)
-    for picture in pictures:
-        style.save(drawn, picture)
-    return [csv, *pictures, cautious.save(out)]
+    summary = {
+        "fallback": wanted.fallback,
+        "episodes": wanted.episodes,
+        "budget": wanted.budget,
+        "risk": wanted.risk,
+        **provenance(),
+    }
+    return [*FILES.write(out, {"hand_over": table}, drawn, summary), cautious.save(out)]
