@@ -117,6 +117,8 @@ def _write(out: Path, cautious: Cautious, results: list[AtBudget], wanted: HandO
     table = as_table(results)
     drawn = figure.draw(table, f"Fallback {wanted.fallback}, {wanted.episodes} episodes, 95 % CI")
     summary = {
+        "env": cautious.model.spec.env,
+        "agent": cautious.model.spec.agent,
         "fallback": wanted.fallback,
         "episodes": wanted.episodes,
         "budget": wanted.budget,

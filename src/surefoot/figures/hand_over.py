@@ -31,13 +31,9 @@ def draw(table: Mapping[str, NDArray[Any]], title: str) -> Figure:
         for group, color in zip(groups, cycle(COLORS), strict=False):
             rows = (table["quantity"] == quantity) & (table["group"] == group)
             _draw_line(axes, {name: values[rows] for name, values in table.items()}, color, group)
-        axes.set_xlabel("share of steps handed over")
-        axes.set_xlim(-0.03, 1.03)
-        if quantity == RETURN:
-            axes.set_ylabel("mean return")
-        else:
-            axes.set_ylabel(f"share of episodes with {quantity}")
-            axes.set_ylim(-0.03, 1.03)
+        axes.set_xlabel("share of steps handed over (numbers: budgets)")
+        axes.margins(x=0.15, y=0.1)
+        axes.set_ylabel("mean return" if quantity == RETURN else f"share of episodes with {quantity}")
     panels[0].set_title(title)
     if len(groups) > 1:
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(groups))
@@ -54,6 +50,9 @@ def _draw_line(axes: Axes, rows: Mapping[str, NDArray[Any]], color: str, label: 
     places: dict[tuple[float, float], list[float]] = {}
     for x, y, value in zip(rate, measured, budget, strict=True):
         places.setdefault((round(float(x), 2), float(y)), []).append(float(value))
-    for (x, y), values in places.items():
+    for number, ((x, y), values) in enumerate(places.items()):
         text = f"{values[0]:g}" if len(values) == 1 else f"{values[0]:g} to {values[-1]:g}"
-        axes.annotate(text, (x, y), (5, 6), textcoords="offset points", fontsize=8, color=color)
+        below = number % 2 == 1  # In turn, so that neighbours do not overlap.
+        axes.annotate(
+            text, (x, y), (5, -13 if below else 6), textcoords="offset points", fontsize=8, color=color
+        )
