@@ -1,7 +1,6 @@
 """A policy that acts by a model where it is sure, and by a fallback where it is not."""
 
 import copy
-import json
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,21 +10,17 @@ import numpy as np
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
+from surefoot.cautious import storage
 from surefoot.cautious.fallback import Question, resolve_fallback
 from surefoot.cautious.playing import Decided, Playthrough, play
-from surefoot.cautious.thresholds import ALWAYS, NEVER, Thresholds, fit_thresholds
+from surefoot.cautious.thresholds import NEVER, Thresholds, fit_thresholds
 from surefoot.envs.checked import CheckedEnv
 from surefoot.envs.resolve import EnvHandle, EnvLike, clone_env
 from surefoot.errors import UserError, require, require_whole_number
 from surefoot.risk import NamedRiskMeasure
-from surefoot.system.disk import replace_file
 from surefoot.training.episode_seeds import Stream
 from surefoot.training.evaluation import MAX_EPISODE_STEPS, MAX_SIDE_BY_SIDE, Episodes
 from surefoot.types import Beliefs
-
-FILE = "cautious.json"
-"""The file of thresholds in a model's directory."""
-FORMAT = 1
 
 Measure = Callable[[Beliefs, NDArray[np.int64]], Any]
 """From beliefs about a batch and the model's actions, counted from 0, to how unsure it is of each."""
@@ -90,7 +85,7 @@ class Cautious:
             _require_epistemic(model)
         self._can_go_on = not _is_exception(fallback)
         self._fitted: _Fitted | None = None
-        self._thresholds: Thresholds | None = {0.0: NEVER, 1.0: ALWAYS}.get(self.budget)
+        self._thresholds: Thresholds | None = storage.WITHOUT_FIT.get(self.budget)
         self.steps = 0
         """Actions predicted so far."""
         self.handed_over_steps = 0
@@ -259,31 +254,14 @@ class Cautious:
 
     def save(self, path: str | Path) -> Path:
         """Write the thresholds as JSON: into a model's directory, or to a file of this name."""
-        path = Path(path)
-        file = path / FILE if path.is_dir() else path
-        finite = np.isfinite(self.threshold)
-        contents = {
-            "format": FORMAT,
-            "model": _identity(self.model),
-            "budget": self.budget,
-            # JSON has no infinity, which a budget of 0 or 1 says already.
-            "hand_over": self.thresholds.hand_over if finite else None,
-            "hand_back": self.thresholds.hand_back if finite else None,
-        }
-        replace_file(file, (json.dumps(contents, indent=2) + "\n").encode())
-        return file
+        return storage.write(Path(path), self.model, self.budget, self.thresholds)
 
     @classmethod
     def load(cls, path: str | Path, model: Any, fallback: Any, **options: Any) -> "Cautious":
         """The policy whose thresholds `save` wrote; the model must be the one that they were fitted to."""
-        path = Path(path)
-        file = path / FILE if path.is_dir() else path
-        found = _read(file)
-        mine = _identity(model)
-        require("model", mine, found["model"] == mine, f"the one that {file} was fitted to: {found['model']}")
-        loaded = cls(model, fallback, budget=found["budget"], **options)
-        if loaded._thresholds is None:
-            loaded._thresholds = Thresholds(found["hand_over"], found["hand_back"])
+        budget, thresholds = storage.read(Path(path), model)
+        loaded = cls(model, fallback, budget=budget, **options)
+        loaded._thresholds = thresholds
         return loaded
 
 
@@ -323,28 +301,3 @@ def _side_by_side(handle: EnvHandle, count: int) -> Generator[list[CheckedEnv]]:
     finally:
         for each in copies:
             each.close()
-
-
-def _identity(model: Any) -> dict[str, Any] | None:
-    """What tells a model from another one, as far as it says."""
-    spec = getattr(model, "spec", None)
-    if spec is None:
-        return None
-    return {"agent": spec.agent, "env": spec.env, "seed": spec.seed, "steps": int(model.num_timesteps)}
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(file.read_text())
-        if found["format"] != FORMAT:
-            raise UserError(f"{file}: has format {found['format']}, accepted: {FORMAT}")
-        numbers = [found["budget"], found["hand_over"], found["hand_back"]]
-        is_complete = found["budget"] in {0, 1} or all(isinstance(each, int | float) for each in numbers)
-        require(str(file), "incomplete thresholds", "model" in found and is_complete, "what save wrote")
-    except UserError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"{file}: could not be read ({type(error).__name__}), accepted: what save wrote"
-        ) from error
-    return found

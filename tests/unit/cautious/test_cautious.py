@@ -8,7 +8,7 @@ import pytest
 
 import surefoot
 from surefoot.cautious import Cautious
-from surefoot.cautious.policy import FILE
+from surefoot.cautious.storage import FILE
 from surefoot.envs.windy_cliff import safe_action
 from surefoot.errors import UserError
 from tests.small_models import CLIFF, QUICK
