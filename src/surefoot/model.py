@@ -98,7 +98,8 @@ class Model(ModelInference):
             normalise=normalise,
             seed=seed,
         )
-        self._set_up(spec, network, optimiser, handle)
+        self._set_up(spec, network, optimiser, None)
+        self._env = self._adapted(handle)
 
     # Training.
 
@@ -197,7 +198,7 @@ class Model(ModelInference):
         """Get ready to train in the environment given or in the model's own."""
         if env is not None:
             # A run continues with the driver that it began with.
-            self._use(resolve_env(env, driver=self.spec.driver))
+            self._use(self._resolved(env))
         self._env = self._env or self._named_env()
         self._live_run.enter(self._env)
 
@@ -250,7 +251,7 @@ class Model(ModelInference):
         model = cls._untrained(spec, network, optimiser, path)
         model._live_run.load(path, manifest)
         if env is not None:
-            model._use(resolve_env(env, driver=spec.driver))
+            model._use(model._resolved(env))
         return model
 
     @classmethod

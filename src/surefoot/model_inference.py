@@ -4,10 +4,11 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
+from surefoot.envs.budget import WithBudget, add_budget
 from surefoot.envs.resolve import EnvHandle, EnvLike, clone_env, resolve_env
 from surefoot.errors import UserError, require_whole_number
-from surefoot.model_spec import ModelSpec, agent_of
-from surefoot.risk import NamedRiskMeasure, risk_from
+from surefoot.model_spec import ModelSpec, agent_of, budget_rule, own_risk
+from surefoot.risk import NamedRiskMeasure, frontier_of, risk_from
 from surefoot.runs.live_run import LiveRun
 from surefoot.text import single_line
 from surefoot.training.driver import Stop, never_stop
@@ -20,6 +21,7 @@ from surefoot.training.evaluation import (
     evaluate_compiled,
     evaluate_hosted,
 )
+from surefoot.training.frontier import Frontier, frontier_of_evaluations
 from surefoot.training.inference import Predictor
 from surefoot.types import Beliefs
 
@@ -62,7 +64,7 @@ class ModelInference:
             risk: Attitude to risk for this decision, such as "mean-sd:0.5"; by default the agent's own.
             risk_aversion: Short for risk="mean-sd:...".
         """
-        measure, params = risk_from(risk, risk_aversion), self._live_run.learner.params
+        measure, params = self._measure(risk, risk_aversion), self._live_run.learner.params
         if deterministic:
             return self._predictor.best_actions(params, observation, measure), state
         if measure is not None:
@@ -73,6 +75,17 @@ class ModelInference:
         return self._predictor.exploring_actions(
             params, observation, self.num_timesteps, state, episode_start
         )
+
+    def with_budget(self, env: EnvLike) -> WithBudget:
+        """A Gymnasium environment whose observations end with the budget that a static objective acts by.
+
+        Its episodes begin with the budget that the agent believes is best, as those of `evaluate` do.
+        """
+        handle = self._adapted(resolve_env(env, driver="hosted"))
+        if not isinstance(handle.gym.env, WithBudget):
+            raise UserError("with_budget: got a model without budgets, accepted: one with objective=static")
+        self._begin_with_best_budget(handle)
+        return handle.gym.env
 
     def beliefs(self, observation: Any) -> Beliefs:
         """What the agent believes about each action, given one observation or a batch of them."""
@@ -101,10 +114,33 @@ class ModelInference:
         )
         with self.evaluation_env(env) as handle:
             found = self._play(
-                handle, which, risk=risk_from(risk, risk_aversion), after_episode=after_episode
+                handle, which, risk=self._measure(risk, risk_aversion), after_episode=after_episode
             )
         assert found is not None
         return found
+
+    def frontier(self, risk: str = "cvar", episodes: int = 100, **options: Any) -> Frontier:
+        """What each degree of an attitude to risk, from neutral to averse, costs and saves: a table.
+
+        Args:
+            risk: The name of a measure: mean-sd, cvar, wang, entropic, power or pessimism. Degrees that are
+                finer than the agent's quantiles resolve are left out.
+            episodes: Episodes for each degree, the same ones.
+            **options: As in `evaluate`.
+        """
+        attitudes, refused = list[NamedRiskMeasure](), list[UserError]()
+        for attitude in frontier_of(risk):
+            try:
+                self._measure(attitude, None)
+                self._predictor.decision(self._live_run.learner.params, attitude)
+                attitudes.append(attitude)
+            except UserError as error:
+                refused.append(error)
+        if len(attitudes) < 2:
+            raise refused[0]
+        return frontier_of_evaluations(
+            attitudes, lambda attitude: self.evaluate(episodes, risk=attitude, **options)
+        )
 
     def _play(
         self,
@@ -116,7 +152,16 @@ class ModelInference:
         after_episode: Callable[[], None] = lambda: None,
     ) -> Evaluation | None:
         params = self._live_run.learner.params
-        player = Player(self._agent, self._predictor, params, self.num_timesteps, risk)
+        player = Player(
+            self._agent,
+            self._predictor,
+            params,
+            self.num_timesteps,
+            risk,
+            own_risk(self.settings),
+            self.settings.discount,
+        )
+        self._begin_with_best_budget(env)
         if env.jax is not None:
             return evaluate_compiled(player, env.jax, episodes, after_episode=after_episode, stop=stop)
         return evaluate_hosted(player, env.gym, episodes, after_episode=after_episode, stop=stop)
@@ -125,7 +170,7 @@ class ModelInference:
     def evaluation_env(self, env: EnvLike | None) -> Generator[EnvHandle]:
         """An environment for evaluation, apart from that of training; closed afterwards if it is ours."""
         if env is not None:
-            handle = self._with_same_spaces(resolve_env(env))
+            handle = self._with_same_spaces(self._adapted(resolve_env(env)))
         else:
             handle = self._named_env() if self._env is None else clone_env(self._env)
         try:
@@ -139,7 +184,36 @@ class ModelInference:
         spec = self.spec
         if spec.env_is_object:
             raise UserError(f"env: {spec.env} was given as an object, accepted: give it again (env=...)")
-        return self._with_same_spaces(resolve_env(spec.env, spec.env_kwargs, spec.driver))
+        handle = resolve_env(spec.env, spec.env_kwargs, spec.driver)
+        return self._with_same_spaces(self._adapted(handle))
+
+    def _resolved(self, env: EnvLike) -> EnvHandle:
+        """An environment to train in: a run continues with the driver that it began with."""
+        return self._adapted(resolve_env(env, driver=self.spec.driver))
+
+    def _adapted(self, env: EnvHandle) -> EnvHandle:
+        """The environment as the agent observes it: with a budget, if its objective is static."""
+        rule = budget_rule(self.settings)
+        return env if rule is None else add_budget(env, rule)
+
+    def _begin_with_best_budget(self, env: EnvHandle) -> None:
+        """Let episodes through Gymnasium begin with the best budget; compiled ones do so by themselves."""
+        if isinstance(env.gym.env, WithBudget):
+            env.gym.env.first = lambda obs: self._predictor.place_of_best_budget(
+                self._live_run.learner.params, obs
+            )
+
+    def _measure(
+        self, risk: str | NamedRiskMeasure | None, risk_aversion: float | None
+    ) -> NamedRiskMeasure | None:
+        """The risk measure to act by; None for the agent's own policy, which alone knows its budgets."""
+        measure = risk_from(risk, risk_aversion)
+        if measure is None or not self._agent.has_budget:
+            return measure
+        own = own_risk(self.settings)
+        if measure != own:
+            raise UserError(f"risk: got {measure:g} for a model with objective=static, accepted: {own:g}")
+        return None
 
     def _with_same_spaces(self, env: EnvHandle) -> EnvHandle:
         for name in ("observation_space", "action_space"):

@@ -14,9 +14,11 @@ from surefoot.agents.base import AgentConfig, AgentKind
 from surefoot.agents.observation_normalisation import normalise
 from surefoot.agents.presets import preset_for, resolve_settings
 from surefoot.architectures import CustomNetwork, architecture_for, default_network, image_shape
+from surefoot.envs.budget import BudgetRule, space_with_budget
 from surefoot.errors import UserError, require, require_whole_number
 from surefoot.optimisers import ADAM
 from surefoot.program_cache import cached_program
+from surefoot.risk import MEAN, NamedRiskMeasure, parse_risk
 from surefoot.settings import coerce
 from surefoot.text import error_line, single_line
 from surefoot.types import Agent, ObservationSpace
@@ -89,24 +91,43 @@ def resolve_spec(
     seed: Any = 0,
     **rest: Any,
 ) -> ModelSpec:
-    """A specification in which what was not given suits the observations."""
+    """A specification in which what was not given suits the observations.
+
+    With a static objective, the model's observations are those of the environment and a budget.
+    """
     preset = preset or preset_for(observation_space)
     if network is None:
         network = default_network(observation_space)
     seed = require_whole_number("seed", seed, 0)
     require("seed", seed, seed <= MAX_SEED, f"whole numbers from 0 to {MAX_SEED} (2^32 - 1)")
+    resolved = resolve_settings(agent, preset, settings, observation_space)
     return ModelSpec(
         agent=agent,
-        observation_space=observation_space,
+        observation_space=space_with_budget(observation_space)
+        if budget_rule(resolved)
+        else observation_space,
         action_space=action_space,
         preset=preset,
         network=network if isinstance(network, str) else CUSTOM,
         optimiser=ADAM if optimiser is None else optimiser if isinstance(optimiser, str) else CUSTOM,
-        settings=resolve_settings(agent, preset, settings, observation_space),
+        settings=resolved,
         normalise=coerce("normalise", normalise, bool),
         seed=seed,
         **rest,
     )
+
+
+def budget_rule(settings: AgentConfig) -> BudgetRule | None:
+    """How budgets follow rewards, for an agent with a static objective."""
+    if getattr(settings, "objective", None) != "static":
+        return None
+    numbers: Any = settings
+    return BudgetRule(numbers.discount, numbers.min_return, numbers.max_return)
+
+
+def own_risk(settings: AgentConfig) -> NamedRiskMeasure:
+    """The attitude to risk of an agent's own policy."""
+    return parse_risk(getattr(settings, "risk", str(MEAN)))
 
 
 def agent_of(spec: ModelSpec, network: Any = None, optimiser: Any = None) -> Agent:
@@ -114,6 +135,10 @@ def agent_of(spec: ModelSpec, network: Any = None, optimiser: Any = None) -> Age
     space = spec.observation_space
     if spec.normalise and (isinstance(space, Discrete) or image_shape(space)):
         raise UserError(f"normalise: got observations {single_line(space)}, accepted: vectors")
+    if spec.normalise and budget_rule(spec.settings) is not None:
+        raise UserError(
+            "normalise: got True with objective=static, accepted: False (a budget has its own scale)"
+        )
     if spec.network == CUSTOM and (network is None or isinstance(network, str)):
         raise UserError("network: this model has one of its own, accepted: the function that makes it")
     if spec.optimiser == CUSTOM and (optimiser is None or isinstance(optimiser, str)):

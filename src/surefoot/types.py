@@ -114,6 +114,8 @@ class Beliefs(NamedTuple):
     """Quantiles of the value network's return distribution."""
     members: Float[Array, "*batch K A"] | None = None
     """Mean return according to each draw from the posterior: each head, or each auxiliary network."""
+    budget: Float[Array, "*batch"] | None = None
+    """Where an agent plans for the CVaR of whole episodes: the return that is still to come of its goal."""
 
     @property
     def epistemic(self) -> Float[Array, "*batch A"] | None:
@@ -138,6 +140,11 @@ Policy = Callable[[Beliefs, RandomKey, RandomKey, Any], Action]
 
 RiskMeasure = Callable[[Beliefs], Float[Array, "*batch A"]]
 """An attitude to risk: from beliefs to one number per action, of which the highest is chosen."""
+
+
+def mean_return(beliefs: Beliefs) -> Float[Array, "*batch A"]:
+    """The value of each action to an agent without an attitude to risk."""
+    return beliefs.mean
 
 
 ChooseKey = Callable[[RandomKey, RandomKey], RandomKey]
@@ -192,6 +199,8 @@ class Agent(NamedTuple):
     - `beliefs(params, obs, key)`: what it believes, given one observation.
     - `explore`: its policy while learning; `exploit`: its policy afterwards.
     - `draw_key`: which key its beliefs are drawn with while exploring.
+    - `value`: what each action is worth to it, by its own attitude to risk.
+    - `has_budget`: whether the last number of its observations is the budget of `envs/budget.py`.
     """
 
     init: Callable[[RandomKey], Learner]
@@ -203,6 +212,8 @@ class Agent(NamedTuple):
     explore: Policy
     exploit: Policy
     draw_key: ChooseKey = key_of_step
+    value: RiskMeasure = mean_return
+    has_budget: bool = False
 
 
 class EnvironmentStep(NamedTuple):

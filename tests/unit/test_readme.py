@@ -156,6 +156,27 @@ def test_the_examples_of_the_page_on_environments_do_what_their_comments_say(tmp
     assert sent
 
 
+def test_the_counter_example_of_the_page_on_risk_is_one():
+    first, _ = examples((ROOT / "docs" / "risk.md").read_text())
+    scope = {}
+    exec(first, scope)
+    np.testing.assert_allclose(scope["later"], [1, -2])
+    np.testing.assert_allclose(scope["at_first"], [0.5, -2])
+    # To go on and then take what it will take is better, whatever happens.
+    assert min(scope["sure"]) > 0.5 == float(scope["at_first"].max())
+
+
+@pytest.mark.slow
+def test_the_static_example_of_the_page_on_risk_gives_the_number_in_its_comment(tmp_path):
+    _, second = examples((ROOT / "docs" / "risk.md").read_text())
+    expression = (
+        "[float(x) for x in (*found.risk.realised.interval, found.returns.min(), obs.shape[0], action)]"
+    )
+    low, high, worst, numbers, action = run_as_user(tmp_path, second, expression, optimised=True)
+    assert low < 1.5 < high
+    assert (worst, numbers, action) == (-1, 3, 0)
+
+
 @pytest.mark.slow
 def test_the_examples_of_the_page_on_networks_run(tmp_path):
     code = "\n".join(examples((ROOT / "docs" / "your_network.md").read_text()))

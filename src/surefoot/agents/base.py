@@ -8,8 +8,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, Int, PyTree
 
+from surefoot.agents.objectives import NEUTRAL, Objective
 from surefoot.architectures import Architecture
 from surefoot.exploration import epsilon_greedy
 from surefoot.losses import bellman_target
@@ -90,6 +91,7 @@ def build_agent(
     explore: Policy,
     exploit: Policy,
     draw_key: ChooseKey = key_of_step,
+    objective: Objective = NEUTRAL,
     optimiser: Any = None,
 ) -> Agent:
     """An agent from the functions in which agents differ.
@@ -131,6 +133,8 @@ def build_agent(
         explore=explore,
         exploit=exploit,
         draw_key=draw_key,
+        value=objective.value,
+        has_budget=objective.has_budget,
     )
 
 
@@ -142,6 +146,7 @@ def build_value_agent(
     beliefs: Callable[[PyTree, Array], Beliefs],
     exploit: Policy | None = None,
     follow: Policy | None = None,
+    objective: Objective = NEUTRAL,
     optimiser: Any = None,
 ) -> Agent:
     """An agent of one network that is its own target network, and explores by epsilon-greedy.
@@ -149,7 +154,7 @@ def build_value_agent(
     `loss(params, target, batch)` and `beliefs(params, obs)` are what agents of this family differ in.
     `exploit` is greedy by default; `follow`, the policy of the steps that are not random, is `exploit`.
     """
-    best = exploit or greedy()
+    best = exploit or greedy(objective.acting)
     return build_agent(
         config,
         init=lambda key: (network(key), None),
@@ -158,6 +163,7 @@ def build_value_agent(
         beliefs=lambda params, obs, _key: beliefs(params, obs),
         explore=epsilon_greedy.policy(epsilon_greedy.epsilon_schedule(config), follow or best),
         exploit=best,
+        objective=objective,
         optimiser=optimiser,
     )
 
@@ -166,13 +172,13 @@ def quantile_targets(
     next_quantiles: Float[Array, "B A N"],
     batch: Transition,
     discount: float,
-    chooser: Float[Array, "B A N"] | None = None,
+    actions: Int[Array, "B"] | None = None,
 ) -> Float[Array, "B N"]:
-    """Samples of the Bellman target: a network's quantiles of the action with the best mean.
+    """Samples of the Bellman target: a network's quantiles of the next action.
 
-    The action is the best by these quantiles themselves, or by those of a `chooser`.
+    It is the one that was chosen, or the one with the best mean by these quantiles themselves.
     """
-    best = jnp.argmax((next_quantiles if chooser is None else chooser).mean(axis=-1), axis=-1)
+    best = jnp.argmax(next_quantiles.mean(axis=-1), axis=-1) if actions is None else actions
     return bellman_target(batch.reward, batch.terminated, gather_actions(next_quantiles, best), discount)
 
 

@@ -1,23 +1,26 @@
-"""QR-DQN (Dabney et al., 2017): quantiles of the return, epsilon-greedy on their mean."""
+"""QR-DQN (Dabney et al., 2017): quantiles of the return, epsilon-greedy on their mean or another measure."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import jax.numpy as jnp
-from jaxtyping import Array, PyTree
+from jaxtyping import Array, Float, PyTree
 
+from surefoot.agents import objectives
 from surefoot.agents.base import AgentConfig, AgentKind, build_value_agent, gather_actions, quantile_targets
+from surefoot.agents.objectives import objective_of, quantile_belief_shapes
 from surefoot.architectures import Architecture
 from surefoot.estimators import quantile_variance
 from surefoot.exploration import epsilon_greedy
 from surefoot.losses import LEVELS, quantile_loss
 from surefoot.networks import on_batch
-from surefoot.settings import Settings, bounded
+from surefoot.risk import best_action
+from surefoot.settings import bounded
 from surefoot.types import Agent, Beliefs, Scalar, Transition
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuantileConfig(Settings):
+class QuantileConfig(objectives.Config):
     """Settings of agents that learn quantiles of the return."""
 
     quantiles: int = bounded(50, at_least=2)
@@ -47,21 +50,29 @@ def make(config: Config, architecture: Architecture, actions: int, optimiser: An
     """QR-DQN for this many actions."""
     network = architecture.network((actions, config.quantiles), gain=config.gain)
     levels = LEVELS[config.levels](config.quantiles)
+    objective = objective_of(config, quantile_belief_shapes(config.quantiles, epistemic=False))
 
     def loss(params: PyTree, target: PyTree, batch: Transition) -> Scalar:
-        targets = quantile_targets(on_batch(target, batch.next_obs), batch, config.discount)
+        next_quantiles = on_batch(target, batch.next_obs)  # [B, A, N]
+        actions = best_action(believed(next_quantiles, batch.next_obs), objective.target)
+        targets = quantile_targets(next_quantiles, batch, config.discount, actions)
         quantiles = gather_actions(on_batch(params, batch.obs), batch.action)
         return jnp.mean(quantile_loss(quantiles, targets, levels, config.kappa))
 
-    def beliefs(params: PyTree, obs: Array) -> Beliefs:
-        quantiles = params(obs)
+    def believed(quantiles: Float[Array, "*batch A N"], obs: Array) -> Beliefs:
         return Beliefs(
             mean=quantiles.mean(axis=-1),
             aleatoric_variance=quantile_variance(quantiles),
             quantiles=quantiles,
+            budget=objective.budget_of(obs),
         )
 
-    return build_value_agent(config, network, loss=loss, beliefs=beliefs, optimiser=optimiser)
+    def beliefs(params: PyTree, obs: Array) -> Beliefs:
+        return believed(params(obs), obs)
+
+    return build_value_agent(
+        config, network, loss=loss, beliefs=beliefs, objective=objective, optimiser=optimiser
+    )
 
 
 KIND = AgentKind("QRDQN", "QR-DQN: quantiles of the return.", Config, make)

@@ -12,15 +12,17 @@ from jaxtyping import Array, Float, PyTree
 
 from surefoot.agents import qrdqn
 from surefoot.agents.base import AgentConfig, AgentKind, build_agent, gather_actions, quantile_targets
+from surefoot.agents.objectives import objective_of, quantile_belief_shapes
 from surefoot.agents.qrdqn import QuantileConfig
 from surefoot.architectures import Architecture
+from surefoot.errors import UserError
 from surefoot.estimators import decompose, quantile_variance
 from surefoot.exploration import EXPLORERS
 from surefoot.losses import LEVELS, quantile_loss
 from surefoot.networks import on_batch
 from surefoot.posteriors import POSTERIORS
-from surefoot.risk import greedy, parse_risk
-from surefoot.settings import bounded, checked, component
+from surefoot.risk import best_action, greedy
+from surefoot.settings import bounded, component
 from surefoot.types import Agent, Beliefs, Draws, Posterior, RandomKey, RandomKeys, Scalar, Transition
 
 
@@ -28,8 +30,6 @@ from surefoot.types import Agent, Beliefs, Draws, Posterior, RandomKey, RandomKe
 class Config(QuantileConfig, AgentConfig):
     """UA-DQN's settings; those of its posterior and its explorer join them."""
 
-    risk: str = checked("mean", lambda _, text: parse_risk(text) and None)
-    """Attitude to risk: mean, mean-sd:LAMBDA, or package.module:name."""
     posterior: str = component("anchored", POSTERIORS)
     """How networks are sampled from the posterior: anchored, mc-dropout, bayes-by-backprop, ensemble,
     prior-functions, epinet, or package.module:name."""
@@ -157,7 +157,12 @@ def make(config: Any, architecture: Architecture, actions: int, optimiser: Any =
     draws = shared + own
     make_posterior = partial(POSTERIORS.resolve(config.posterior).make, config, architecture.factory(shape))
     posterior = side_by_side([make_posterior(count) for count in (shared, own) if count])
-    risk, explorer = parse_risk(config.risk), EXPLORERS.resolve(config.explorer)
+    objective = objective_of(config, quantile_belief_shapes(config.quantiles, epistemic=True))
+    explorer = EXPLORERS.resolve(config.explorer)
+    if config.objective != "greedy" and config.targets == "own-greedy":
+        raise UserError(f"objective: got {config.objective} with targets=own-greedy, accepted: shared, own")
+    # Whose next action depends on both uncertainties needs targets that have them.
+    copies_all = bool(own) or config.objective == "iterated"
     levels = LEVELS[config.levels](config.quantiles)
 
     def init(key: RandomKey) -> tuple[Params, PyTree]:
@@ -169,19 +174,19 @@ def make(config: Any, architecture: Architecture, actions: int, optimiser: Any =
         params: Params, target: PyTree, prior: PyTree, batch: Transition, data_count: Any, key: RandomKey
     ) -> Scalar:
         keys = jax.random.split(key, draws)
-        value_target = target.value if own else target
-        next_values = on_batch(value_target, batch.next_obs)  # [B, A, N]
+        ahead = beliefs_ahead(target, batch.next_obs, key)
+        next_values, actions = ahead.quantiles, best_action(ahead, objective.target)
 
         def fit(values: Float[Array, "B A N"], targets: Float[Array, "B N"]) -> Scalar:
             quantiles = gather_actions(values, batch.action)
             return jnp.mean(quantile_loss(quantiles, targets, levels, config.kappa))
 
-        targets = [quantile_targets(next_values, batch, config.discount)] * (1 + shared)
+        targets = [quantile_targets(next_values, batch, config.discount, actions)] * (1 + shared)
         if own:
             next_samples = posterior.predict(target.auxiliary, batch.next_obs, keys)  # [K, B, A, N]
-            chooser = None if config.targets == "own-greedy" else next_values
+            shared_actions = None if config.targets == "own-greedy" else actions
             targets += [
-                quantile_targets(next_samples[k], batch, config.discount, chooser)
+                quantile_targets(next_samples[k], batch, config.discount, shared_actions)
                 for k in range(shared, draws)
             ]
         samples = posterior.predict(params.auxiliary, batch.obs, keys)
@@ -189,6 +194,13 @@ def make(config: Any, architecture: Architecture, actions: int, optimiser: Any =
         fits = [fit(each, target) for each, target in zip(values, targets, strict=True)]
         penalties = posterior.penalty(params.auxiliary, prior, data_count, keys)
         return fits[0] + sum(fits[1:]) + jnp.sum(penalties)
+
+    def beliefs_ahead(target: PyTree, next_obs: Array, key: RandomKey) -> Any:
+        """Of the beliefs in the next states what the choice of the next actions depends on."""
+        if config.objective == "iterated":
+            return jax.vmap(beliefs, in_axes=(None, 0, None))(target, next_obs, key)
+        quantiles = on_batch(target.value if own else target, next_obs)  # [B, A, N]
+        return Beliefs(quantiles.mean(axis=-1), quantiles=quantiles, budget=objective.budget_of(next_obs))
 
     def beliefs(params: Params, obs: Array, key: RandomKey) -> Beliefs:
         quantiles = params.value(obs)
@@ -199,17 +211,19 @@ def make(config: Any, architecture: Architecture, actions: int, optimiser: Any =
             aleatoric_variance=ALEATORIC[config.aleatoric](quantiles, samples[:shared]),
             quantiles=quantiles,
             members=samples[-config.auxiliary_networks :].mean(axis=-1),
+            budget=objective.budget_of(obs),
         )
 
     return build_agent(
         config,
         init=init,
         loss=loss,
-        target=lambda params: params if own else params.value,
+        target=lambda params: params if copies_all else params.value,
         beliefs=beliefs,
-        explore=explorer.make(config, risk),
-        exploit=greedy(risk),
+        explore=explorer.make(config, objective.acting),
+        exploit=greedy(objective.acting),
         draw_key=explorer.draw_key,
+        objective=objective,
         optimiser=optimiser,
     )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import tyro
@@ -10,11 +10,13 @@ from rich.console import Console
 from rich.progress import Progress
 
 from surefoot.cli.exit_codes import OK
+from surefoot.cli.frontier import show_frontier
 from surefoot.cli.hand_over import HandOver, changed_env, evaluate_with_hand_over
 from surefoot.cli.messages import require_one_risk, warnings_as_lines
 from surefoot.cli.train import import_from_working_directory
 from surefoot.errors import UserError
 from surefoot.model import load
+from surefoot.risk.realised import RiskOutcome
 from surefoot.runs.directory import CONFIG, last_good_checkpoint, model_checkpoint, read_config
 from surefoot.statistics import mean_estimate
 from surefoot.training.evaluation import MAX_EPISODE_STEPS
@@ -37,6 +39,7 @@ def _command(
     hand_over: Annotated[float | None, tyro.conf.arg(metavar="BUDGET")] = None,
     fallback: Annotated[str, tyro.conf.arg(metavar="FALLBACK")] = "random",
     env_kwargs: Annotated[str, tyro.conf.arg(metavar="JSON")] = "{}",
+    frontier: bool = False,
     out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None,
 ) -> Callable[[], int]:
     """Play fresh episodes with a trained agent, without exploring.
@@ -45,7 +48,8 @@ def _command(
         run: A run's directory, one of its checkpoints, or a saved model.
         episodes: How many episodes to play.
         which: Of a run, the model that did best in evaluation, or the last.
-        risk: Attitude to risk instead of the agent's own: mean, mean-sd:LAMBDA, or package.module:name.
+        risk: Attitude to risk instead of the agent's own: mean, mean-sd:LAMBDA, cvar:ALPHA, wang:ETA,
+            entropic:BETA, power:XI, pessimism:KAPPA, or package.module:name. With --frontier, a name alone.
         risk_aversion: Short for --risk mean-sd:LAMBDA.
         seed: Seed of the episodes; by default the run's, with other episodes than any in training.
         max_episode_steps: Steps after which an episode that has not ended is cut off.
@@ -53,11 +57,20 @@ def _command(
             least sure of its action. Episodes are played with and without, over several budgets.
         fallback: Who decides then: random, a run or a saved model, or package.module:function.
         env_kwargs: Keyword arguments of the environment, as a JSON object, that differ from training's.
-        out: Directory for the curve of --hand-over, as CSV, PNG and SVG, and for its thresholds.
+        frontier: Play the episodes under each degree of an attitude (--risk cvar), from neutral to averse,
+            and draw mean return against the risk that was realised.
+        out: Directory for the curve of --hand-over, as CSV, PNG and SVG, and for its thresholds; or for the
+            frontier's table and figure, which by default go to a new one in evaluations/.
     """
 
     def evaluate() -> int:
         require_one_risk(risk, risk_aversion)
+        if frontier and risk_aversion is not None:
+            raise UserError(
+                f"--risk-aversion: got {risk_aversion:g} with --frontier, accepted: --risk mean-sd"
+            )
+        if frontier and hand_over is not None:
+            raise UserError(f"--hand-over: got {hand_over:g} with --frontier, accepted: one of the two")
         import_from_working_directory()
         with warnings_as_lines():
             path = _chosen(run, which)
@@ -69,16 +82,18 @@ def _command(
             evaluate_with_hand_over(path, model, HandOver(*wanted))
             return OK
         with Progress(console=Console(stderr=True), transient=True) as progress:
-            task = progress.add_task("episodes", total=episodes)
-            found = model.evaluate(
-                episodes,
-                env=env,
-                seed=seed,
-                risk=risk,
-                risk_aversion=risk_aversion,
-                max_episode_steps=max_episode_steps,
-                after_episode=lambda: progress.advance(task),
-            )
+            task = progress.add_task("episodes", total=None if frontier else episodes)
+            play: dict[str, Any] = {
+                "episodes": episodes,
+                "env": env,
+                "seed": seed,
+                "max_episode_steps": max_episode_steps,
+                "after_episode": lambda: progress.advance(task),
+            }
+            if frontier:
+                show_frontier(model, run, risk, out, **play)
+                return OK
+            found = model.evaluate(**play, risk=risk, risk_aversion=risk_aversion)
         returns, lengths = found.returns, found.lengths
         estimate = mean_estimate(returns)
         within = "" if estimate.interval is None else " ({:.4g} to {:.4g}, 95 %)".format(*estimate.interval)
@@ -89,6 +104,7 @@ def _command(
             f"return: mean {found.mean:.4g}{within}, sd {np.std(returns):.4g}, "
             f"worst {returns.min():.4g}, best {returns.max():.4g}"
         )
+        console.print(_risk_line(found.risk))
         console.print(f"length: mean {lengths.mean():.4g}, shortest {lengths.min()}, longest {lengths.max()}")
         if found.cut_off.any():
             cut_off = f"{found.cut_off.sum()} of {episodes} episodes"
@@ -96,6 +112,20 @@ def _command(
         return OK
 
     return evaluate
+
+
+def _risk_line(risk: RiskOutcome | None) -> str:
+    """What the attitude to risk promised at the start, beside what came of it."""
+    assert risk is not None
+    discounted = "" if risk.discount == 1 else f", returns discounted by {risk.discount:g}"
+    believed, realised = f"believed {risk.believed_mean:.4g} at the start", risk.realised
+    if realised is None:
+        came = "no realised counterpart: returns do not show what the agent does not know"
+    elif realised.interval is None:
+        came = f"realised {realised.measured:.4g} (too few episodes for an interval)"
+    else:
+        came = "realised {:.4g} ({:.4g} to {:.4g}, 95 %)".format(realised.measured, *realised.interval)
+    return f"risk {risk.measure:g}: {believed}, {came}{discounted}"
 
 
 def _chosen(run: Path, which: str) -> Path:
