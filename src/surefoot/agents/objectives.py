@@ -67,11 +67,9 @@ def objective_of(config: Any, shapes: Beliefs) -> Objective:
     risk.require_served_by(shapes)
     if config.objective == "static":
         return _static(config, risk)
-    require("max_return", config.max_return, config.min_return == config.max_return == 0, _STATIC_ONLY)
+    has_no_range = config.min_return == config.max_return == 0
+    require("max_return", config.max_return, has_no_range, "0, as min_return, without objective=static")
     return Objective(risk, risk, mean_return if config.objective == "greedy" else risk)
-
-
-_STATIC_ONLY = "0, as min_return, without objective=static"
 
 
 def _static(config: Any, risk: NamedRiskMeasure) -> Objective:
