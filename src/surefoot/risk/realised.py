@@ -32,7 +32,7 @@ def realised(measure: NamedRiskMeasure, returns: NDArray[Any]) -> Estimate | Non
     one = Beliefs(jnp.zeros(1), aleatoric_variance=jnp.zeros(1), quantiles=jnp.zeros((1, 1)))
     try:
         measure(one)
-    except UserError:
+    except (UserError, TypeError, AttributeError):  # The last two: a user's own that reads what is None.
         return None
     try:
         measure.require_served_by(one._replace(quantiles=jnp.zeros((1, len(returns)))))

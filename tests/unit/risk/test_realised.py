@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
-from surefoot.risk import parse_risk
+from surefoot.risk import RiskKind, parse_risk
 from surefoot.risk.realised import realised
+
+OF_HEADS = RiskKind(lambda beliefs: beliefs.members.min(axis=0), lambda: True, "OF_HEADS")
+"""A user's own, of what returns do not show."""
 
 RETURNS = np.random.default_rng(0).normal(2.0, 3.0, size=400)
 
@@ -21,6 +24,7 @@ def test_it_is_the_same_measure_of_the_returns():
 
 def test_what_returns_do_not_show_has_no_realised_counterpart():
     assert realised(parse_risk("pessimism:1"), RETURNS) is None
+    assert realised(parse_risk(f"{__name__}:OF_HEADS"), RETURNS) is None
 
 
 def test_one_episode_that_decides_alone_has_no_interval():
