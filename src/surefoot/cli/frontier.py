@@ -6,37 +6,29 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from surefoot.errors import UserError
-from surefoot.experiments.report import write_csv
 from surefoot.figures import frontier as figure
-from surefoot.figures import style
 from surefoot.model import Model
-from surefoot.runs.directory import new_directory
+from surefoot.results import ResultFiles
+from surefoot.runs.provenance import provenance
 from surefoot.training.frontier import Frontier
 
 EVALUATIONS_DIRECTORY = Path("evaluations")
-FILES = ("frontier.csv", "frontier.png", "frontier.svg")
+FILES = ResultFiles("frontier", ("frontier",))
 DEFAULT_MEASURE = "cvar"
 
 
 def show_frontier(model: Model, run: Path, risk: str | None, out: Path | None, **evaluation: Any) -> None:
     """Print the frontier of a risk measure, given its name, and write it as a table and as a figure."""
-    existing = [name for name in FILES if out is not None and (out / name).exists()]
-    if existing:
-        raise UserError(f"out: {out} already holds {', '.join(existing)}, accepted: another directory")
+    name = f"frontier-{run.resolve().name}"
+    if out is not None:
+        FILES.directory(out, EVALUATIONS_DIRECTORY, name, overwrite=False)  # A mistake is noticed early.
     found = model.frontier(risk or DEFAULT_MEASURE, **evaluation)
-    directory = out or new_directory(EVALUATIONS_DIRECTORY, f"frontier-{run.resolve().name}")
-    files = [directory / name for name in FILES]
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        write_csv(files[0], found)
-        trained = f"one trained agent, {evaluation['episodes']:,} episodes each"
-        title = f"{model.spec.env}, {model.spec.agent}: {trained}"
-        drawn = figure.draw(found, title)
-        for path in files[1:]:
-            style.save(drawn, path)
-    except OSError as error:
-        raise UserError(f"out: could not write to {directory} ({error.strerror})") from error
+    directory = FILES.directory(out, EVALUATIONS_DIRECTORY, name, overwrite=False)
+    played = {"run": str(run), "env": model.spec.env, "agent": model.spec.agent}
+    episodes: int = evaluation["episodes"]
+    title = f"{model.spec.env}, {model.spec.agent}: one trained agent, {episodes:,} episodes each"
+    summary = {**played, "risk": risk or DEFAULT_MEASURE, "episodes": episodes, **provenance()}
+    files = FILES.write(directory, {"frontier": found}, figure.draw(found, title), summary)
     console = Console(highlight=False, soft_wrap=True)
     console.print(_as_table(found))
     console.print("written: " + ", ".join(map(str, files)), markup=False)

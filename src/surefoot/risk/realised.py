@@ -8,19 +8,19 @@ from numpy.typing import NDArray
 
 from surefoot.errors import UserError
 from surefoot.risk import NamedRiskMeasure
-from surefoot.statistics import Estimate, bootstrap_rows
+from surefoot.statistics import Estimate, bootstrap_estimate
 from surefoot.types import Beliefs
 
 
 def of_samples(measure: NamedRiskMeasure, samples: NDArray[Any]) -> NDArray[np.float64]:
-    """A risk measure of the returns in each row, as equally likely ones; their spread is all of chance."""
-    centred: Any = samples - samples.mean(axis=-1, keepdims=True)
+    """A risk measure of the returns on the last axis, as equally likely ones; their spread is all chance."""
+    rows = samples.reshape(-1, samples.shape[-1])
     beliefs = Beliefs(
-        mean=jnp.asarray(samples.mean(axis=-1), float),
-        aleatoric_variance=jnp.asarray((centred**2).sum(axis=-1) / max(samples.shape[-1] - 1, 1), float),
-        quantiles=jnp.asarray(samples, float),
+        mean=jnp.asarray(rows.mean(axis=-1), float),
+        aleatoric_variance=jnp.asarray(rows.var(axis=-1, ddof=min(1, rows.shape[-1] - 1)), float),
+        quantiles=jnp.asarray(rows, float),
     )
-    return np.asarray(measure(beliefs), float)
+    return np.asarray(measure(beliefs), float).reshape(samples.shape[:-1])
 
 
 def realised(measure: NamedRiskMeasure, returns: NDArray[Any]) -> Estimate | None:
@@ -37,8 +37,8 @@ def realised(measure: NamedRiskMeasure, returns: NDArray[Any]) -> Estimate | Non
     try:
         measure.require_served_by(one._replace(quantiles=jnp.zeros((1, len(returns)))))
     except UserError:
-        return Estimate(float(of_samples(measure, returns[None])[0]), None)
-    return bootstrap_rows(lambda rows: of_samples(measure, rows), returns)
+        return Estimate(float(of_samples(measure, returns)), None)
+    return bootstrap_estimate(lambda strata: of_samples(measure, strata[0]), [returns])
 
 
 class RiskOutcome(NamedTuple):

@@ -76,7 +76,8 @@ def test_a_frontier_is_printed_and_written(run, in_empty_directory):
     code, out, _ = run("evaluate", "mine", "--frontier", "--episodes", "3")
     assert code == 0, out
     home = in_empty_directory / "evaluations" / "frontier-mine"
-    assert {path.name for path in home.iterdir()} == {"frontier.csv", "frontier.png", "frontier.svg"}
+    endings = {path.name.removeprefix("frontier.") for path in home.iterdir()}
+    assert endings == {"csv", "png", "svg", "summary.json"}
     rows = list(csv.DictReader((home / "frontier.csv").read_text().splitlines()))
     # Finer tails than 12 quantiles resolve are left out.
     assert [row["attitude"] for row in rows] == ["mean", "cvar:0.8", "cvar:0.6", "cvar:0.4", "cvar:0.25"]
@@ -84,7 +85,7 @@ def test_a_frontier_is_printed_and_written(run, in_empty_directory):
     assert {"mean", "cvar", "believed", "realised", "event_fell", "event_fell_high"} <= set(rows[0])
     code, _, err = run("evaluate", "mine", "--frontier", "--out", str(home))
     assert code == 2
-    assert "already holds frontier.csv, frontier.png, frontier.svg" in err
+    assert "already holds frontier.csv, frontier.png, frontier.svg, summary.json" in err
     for flags, says in (
         (["--risk", "pessimism"], "for an agent without epistemic uncertainty"),
         (["--risk", "cvar:0.1"], "risk: got cvar:0.1, accepted: mean-sd, cvar, wang"),
