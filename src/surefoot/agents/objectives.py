@@ -37,9 +37,9 @@ class Config(Settings):
     """What is optimised: nothing stated (greedy, the paper's), dynamic risk (iterated), or the CVaR of whole
     episodes (static)."""
     min_return: float = 0.0
-    """Lowest discounted return of an episode; with objective static, budgets are drawn from here ..."""
+    """Lowest discounted return of an episode, where the range of budgets begins (objective static only)."""
     max_return: float = 0.0
-    """... to the highest."""
+    """Highest discounted return of an episode, where the range of budgets ends (objective static only)."""
 
 
 class Objective(NamedTuple):
