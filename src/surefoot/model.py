@@ -1,5 +1,6 @@
 """The model: an agent with its environment and its experience, to train, save, load and resume."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
@@ -13,6 +14,7 @@ from surefoot.errors import UserError, require, require_whole_number
 from surefoot.model_inference import ModelInference
 from surefoot.model_spec import ModelSpec, NetworkLike, resolve_spec
 from surefoot.optimisers import OptimiserLike
+from surefoot.recalibration import Recalibration
 from surefoot.runs import checkpoint, directory, training_loop
 from surefoot.runs.custom_metrics import resolve_probe
 from surefoot.runs.log_files import Logger
@@ -22,6 +24,9 @@ from surefoot.runs.schedule import TrainingSchedule
 from surefoot.runs.tensorboard import Scalars
 from surefoot.runs.training_loop import Evaluator, Listener
 from surefoot.training.evaluation import MAX_SIDE_BY_SIDE
+
+RECALIBRATION = "recalibration"
+"""The note in a checkpoint's manifest that holds the recalibration of its quantiles."""
 
 AnyModel = TypeVar("AnyModel", bound="Model")
 
@@ -201,6 +206,9 @@ class Model(ModelInference):
             self._use(self._resolved(env))
         self._env = self._env or self._named_env()
         self._live_run.enter(self._env)
+        if self.recalibration is not None:
+            warnings.warn("the recalibration is dropped: it was fitted to what is trained on", stacklevel=3)
+            self._set_recalibration(None)
 
     def _use(self, env: EnvHandle) -> None:
         """Train in this environment from now on; a run that is begun records it."""
@@ -216,7 +224,8 @@ class Model(ModelInference):
             raise UserError(f"save: {path} exists already, accepted: a new directory, or overwrite=True")
         if path.exists():
             checkpoint.manifest_of(path)  # Only a checkpoint may be replaced.
-        self._live_run.save(path, self.spec)
+        notes = {} if self.recalibration is None else {RECALIBRATION: self.recalibration.as_json()}
+        self._live_run.save(path, self.spec, further_notes=notes)
 
     @classmethod
     def load(
@@ -250,6 +259,8 @@ class Model(ModelInference):
         spec = ModelSpec.from_json(manifest.notes.get("model", {}))
         model = cls._untrained(spec, network, optimiser, path)
         model._live_run.load(path, manifest)
+        if RECALIBRATION in manifest.notes:
+            model._set_recalibration(Recalibration.from_json(manifest.notes[RECALIBRATION]))
         if env is not None:
             model._use(model._resolved(env))
         return model

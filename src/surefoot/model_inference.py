@@ -1,15 +1,19 @@
 """Inference with a model: predict actions, show beliefs, evaluate."""
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
 
 from surefoot.envs.budget import WithBudget, add_budget
 from surefoot.envs.resolve import EnvHandle, EnvLike, clone_env, resolve_env
 from surefoot.errors import UserError, require_whole_number
 from surefoot.model_spec import ModelSpec, agent_of, budget_rule, own_risk
+from surefoot.recalibration import Recalibration, recalibrated
 from surefoot.risk import NamedRiskMeasure, frontier_of, risk_from
 from surefoot.runs.live_run import LiveRun
+from surefoot.settings import build, require_known
 from surefoot.text import single_line
 from surefoot.training.driver import Stop, never_stop
 from surefoot.training.episode_seeds import Stream
@@ -25,6 +29,9 @@ from surefoot.training.frontier import Frontier, frontier_of_evaluations
 from surefoot.training.inference import Predictor
 from surefoot.types import Beliefs
 
+if TYPE_CHECKING:
+    from surefoot.audit import Audit
+
 
 class ModelInference:
     """The part of a model that answers: it needs parameters, but no training."""
@@ -36,7 +43,19 @@ class ModelInference:
         self._agent = agent_of(spec, network, optimiser)
         self._env: EnvHandle | None = env
         self._live_run = LiveRun(self._agent, spec)
-        self._predictor = Predictor(self._agent, self.observation_space, self.action_space, spec.seed)
+        self._set_recalibration(None)
+
+    def _set_recalibration(self, recalibration: Recalibration | None) -> None:
+        """Believe recalibrated quantiles from now on, or those that were learned; training does not change."""
+        self.recalibration = recalibration
+        agent = self._agent if recalibration is None else recalibrated(self._agent, recalibration)
+        self._acting_agent = agent
+        self._predictor = Predictor(agent, self.observation_space, self.action_space, self.spec.seed)
+
+    @property
+    def parameters(self) -> Any:
+        """The parameters of the agent's networks, as a pytree."""
+        return self._live_run.learner.params
 
     @property
     def num_timesteps(self) -> int:
@@ -88,7 +107,10 @@ class ModelInference:
         return handle.gym.env
 
     def beliefs(self, observation: Any) -> Beliefs:
-        """What the agent believes about each action, given one observation or a batch of them."""
+        """What the agent believes about each action, given one observation or a batch of them.
+
+        After `audit(recalibrate=True)`, `quantiles` are recalibrated, and `is_recalibrated` is true.
+        """
         return self._predictor.beliefs(self._live_run.learner.params, observation)
 
     def evaluate(
@@ -142,6 +164,49 @@ class ModelInference:
             attitudes, lambda attitude: self.evaluate(episodes, risk=attitude, **options)
         )
 
+    def audit(
+        self,
+        *,
+        env: EnvLike | None = None,
+        env_other: EnvLike | None = None,
+        history: Mapping[str, NDArray[Any]] | None = None,
+        advance: Callable[[float], None] = lambda _: None,
+        **settings: Any,
+    ) -> "Audit":
+        """Compare what the agent believes with what happens; its claims say whether its uncertainty is right.
+
+        Args:
+            env: Where to play; by default another environment like the one of training.
+            env_other: Another environment of the same shape, whose observations the agent should not know.
+            history: Columns of the run's log, for errors by step where the truth is exact.
+            advance: Called with the fraction of the work that was just done.
+            settings: Of `surefoot.audit.Config`: episodes, states, continuations, seed; with
+                `recalibrate=True` the model's quantiles are recalibrated, until it learns on.
+        """
+        from surefoot import audit  # It draws, and drawing takes long to import.
+        from surefoot.audit import subject
+
+        require_known("an audit", settings, audit.Config)
+        config = build(audit.Config, settings)
+        with ExitStack() as stack:
+            handle = stack.enter_context(self.evaluation_env(env))
+            other = None if env_other is None else self._adapted(resolve_env(env_other))
+            if other is not None and not other.is_object:
+                stack.callback(other.gym.close)
+            learned = subject.of_agent(
+                self._acting_agent,
+                self._predictor,
+                self.parameters,
+                self.spec,
+                handle,
+                self.num_timesteps,
+                self._live_run.replay,
+            )
+            found = audit.audit(learned, config, other=other, history=history, advance=advance)
+        if found.recalibration is not None:
+            self._set_recalibration(found.recalibration)
+        return found
+
     def _play(
         self,
         env: EnvHandle,
@@ -153,7 +218,7 @@ class ModelInference:
     ) -> Evaluation | None:
         params = self._live_run.learner.params
         player = Player(
-            self._agent,
+            self._acting_agent,
             self._predictor,
             params,
             self.num_timesteps,

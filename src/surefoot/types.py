@@ -111,11 +111,18 @@ class Beliefs(NamedTuple):
     epistemic_variance: Float[Array, "*batch A"] | None = None
     aleatoric_variance: Float[Array, "*batch A"] | None = None
     quantiles: Float[Array, "*batch A N"] | None = None
-    """Quantiles of the value network's return distribution."""
+    """Quantiles of the value network's return distribution, recalibrated if the model was."""
     members: Float[Array, "*batch K A"] | None = None
     """Mean return according to each draw from the posterior: each head, or each auxiliary network."""
     budget: Float[Array, "*batch"] | None = None
     """Where an agent plans for the CVaR of whole episodes: the return that is still to come of its goal."""
+    raw_quantiles: Float[Array, "*batch A N"] | None = None
+    """The quantiles as they were learned, if `quantiles` are recalibrated; otherwise None."""
+
+    @property
+    def is_recalibrated(self) -> bool:
+        """Whether `quantiles` are recalibrated, so that their intervals cover what they say."""
+        return self.raw_quantiles is not None
 
     @property
     def epistemic(self) -> Float[Array, "*batch A"] | None:

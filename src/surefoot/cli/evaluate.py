@@ -9,15 +9,14 @@ import tyro
 from rich.console import Console
 from rich.progress import Progress
 
+from surefoot.cli.chosen_checkpoint import chosen_checkpoint
 from surefoot.cli.exit_codes import OK
 from surefoot.cli.frontier import show_frontier
 from surefoot.cli.hand_over import HandOver, changed_env, evaluate_with_hand_over
 from surefoot.cli.messages import require_one_risk, warnings_as_lines
 from surefoot.cli.train import import_from_working_directory
-from surefoot.errors import UserError
 from surefoot.model import load
 from surefoot.risk.realised import RiskOutcome
-from surefoot.runs.directory import CONFIG, last_good_checkpoint, model_checkpoint, read_config
 from surefoot.statistics import mean_estimate
 from surefoot.training.evaluation import MAX_EPISODE_STEPS
 
@@ -73,7 +72,7 @@ def _command(
             raise UserError(f"--hand-over: got {hand_over:g} with --frontier, accepted: one of the two")
         import_from_working_directory()
         with warnings_as_lines():
-            path = _chosen(run, which)
+            path = chosen_checkpoint(run, which)
         model = load(path)
         env = changed_env(model.spec, env_kwargs)
         if hand_over is not None:
@@ -126,13 +125,3 @@ def _risk_line(risk: RiskOutcome | None) -> str:
     else:
         came = "realised {:.4g} ({:.4g} to {:.4g}, 95 %)".format(realised.measured, *realised.interval)
     return f"risk {risk.measure:g}: {believed}, {came}{discounted}"
-
-
-def _chosen(run: Path, which: str) -> Path:
-    if not (run / CONFIG).is_file():
-        return run
-    read_config(run)
-    found = model_checkpoint(run) if which == "best" else last_good_checkpoint(run)
-    if found is None:
-        raise UserError(f"{run}: no checkpoint yet, accepted: a run that has one")
-    return found

@@ -72,6 +72,10 @@ class GymnasiumEnvironment(gymnasium.Env[NDArray[Any], Any]):
         named = self._name_info({name: value.item() for name, value in info.items()})
         return np.asarray(obs), reward, terminated == 1, truncated == 1, named
 
+    def renew_randomness(self, seed: int) -> None:
+        """Fresh randomness from here on, in the middle of an episode."""
+        self._episode_key = episode_key(seed)
+
     def render(self) -> Any:
         """The current state, rendered in the render mode."""
         if self.render_mode is None:

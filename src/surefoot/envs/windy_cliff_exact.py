@@ -44,6 +44,35 @@ def exact_returns(policy_table: PolicyTable, config: Config | None = None, disco
     return Returns(first, np.sqrt(np.maximum(second - first**2, 0)))
 
 
+def return_distribution(
+    policy_table: PolicyTable, state: tuple[int, int, int], config: Config | None = None
+) -> dict[float, float]:
+    """The probability of each undiscounted return of a policy from a time, row and column."""
+    config = config or Config()
+    time, *cell = state
+    if time == config.time_limit:
+        return {0.0: 1.0}
+    found: dict[float, float] = {}
+    for probability, reward, next_cell, done in _outcomes((cell[0], cell[1]), policy_table[state], config):
+        ahead = {0.0: 1.0} if done else return_distribution(policy_table, (time + 1, *next_cell), config)
+        for value, chance in ahead.items():
+            found[reward + value] = found.get(reward + value, 0.0) + probability * chance
+    return found
+
+
+def visit_probabilities(policy_table: PolicyTable, config: Config | None = None) -> NDArray[np.float64]:
+    """The probability that an episode of a policy comes by each time, row and column."""
+    config = config or Config()
+    visits = np.zeros((config.time_limit + 1, config.rows, config.width))
+    visits[0, config.rows - 1, config.far_columns] = 1
+    for time in range(config.time_limit):
+        for row, column in np.argwhere(visits[time] > 0).tolist():
+            for outcome in _outcomes((row, column), policy_table[time, row, column], config):
+                if not outcome.done:
+                    visits[(time + 1, *outcome.cell)] += visits[time, row, column] * outcome.probability
+    return visits[:-1]
+
+
 def walk(
     policy_table: PolicyTable, config: Config | None = None, *, from_far: bool = False
 ) -> list[tuple[int, int]]:

@@ -1,6 +1,7 @@
 """The experiments, one a file: what is run, which claims it checks, and its figure."""
 
 from surefoot.experiments import (
+    audit,
     calibration,
     cliff,
     deep_sea,
@@ -27,6 +28,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         posteriors,
         deep_sea,
         calibration,
+        audit,
         time_to_score,
         hand_over,
     )

@@ -24,6 +24,7 @@ from surefoot.system.disk import (
     free_bytes,
     remove_directory,
     rename_durably,
+    replace_file,
     sync_directory,
     write_durably,
 )
@@ -104,11 +105,27 @@ def recover(directory: Path) -> None:
 
 DIGEST_SLICE = slice(len(b'{"sha256": "'), len(b'{"sha256": "') + 64)
 """Where a manifest has its own digest, which is computed with zeros in this slice."""
+BLANK_DIGEST = {"sha256": "0" * 64}
+
+
+def annotate(directory: Path, name: str, note: Any) -> None:
+    """Add a note to a complete checkpoint, or replace it: all of it or nothing."""
+    manifest_of(directory)  # Refuses one that is damaged.
+    path = directory / MANIFEST
+    fields = json.loads(path.read_bytes())
+    fields["notes"][name] = note
+    try:
+        replace_file(path, _with_digest(fields))
+    except OSError as error:
+        raise disk_error(f"checkpoint {directory}", MAX_MANIFEST_BYTES, directory, error) from error
 
 
 def _manifest_bytes(step: int, files: Mapping[str, Any], notes: Mapping[str, Any]) -> bytes:
-    fields = {"sha256": "0" * 64, "format": FORMAT, "step": step, "files": files, "notes": notes}
-    data = bytearray(json.dumps(fields).encode())
+    return _with_digest({"format": FORMAT, "step": step, "files": files, "notes": notes})
+
+
+def _with_digest(fields: Mapping[str, Any]) -> bytes:
+    data = bytearray(json.dumps({**BLANK_DIGEST, **fields, **BLANK_DIGEST}).encode())
     data[DIGEST_SLICE] = hashlib.sha256(data).hexdigest().encode()
     return bytes(data)
 

@@ -16,6 +16,7 @@ from surefoot.errors import UserError, require
 from surefoot.jit import jit_for_log, jit_for_startup
 from surefoot.model_spec import ModelSpec
 from surefoot.program_cache import cached_program
+from surefoot.replay import Replay
 from surefoot.runs import checkpoint, tensors
 from surefoot.runs.checkpoint import CheckpointError, Manifest
 from surefoot.runs.divergence import check_finite, require_finite
@@ -116,6 +117,12 @@ class LiveRun:
         return self._initial_learner
 
     @property
+    def replay(self) -> Replay | None:
+        """The transitions to learn from; None before training, and if a checkpoint held none."""
+        state = self._train_state
+        return None if state is None else state.replay
+
+    @property
     def _train_state(self) -> TrainState | None:
         if self._state is not None:
             return self._state.train
@@ -177,14 +184,20 @@ class LiveRun:
         self.best = self.best_step = None
 
     def save(
-        self, path: Path, spec: ModelSpec, *, whole: bool = True, log: Mapping[str, Any] | None = None
+        self,
+        path: Path,
+        spec: ModelSpec,
+        *,
+        whole: bool = True,
+        log: Mapping[str, Any] | None = None,
+        further_notes: Mapping[str, Any] | None = None,
     ) -> None:
         """Write a checkpoint; one that is not whole holds the learner alone.
 
-        `log` says where the run's log ends.
+        `log` says where the run's log ends; `further_notes` are plain data that go into the manifest.
         """
         parts: dict[str, Any] = {"learner": tensors.to_tensors(self.learner)}
-        notes: dict[str, Any] = {"model": spec.as_json()}
+        notes: dict[str, Any] = {"model": spec.as_json(), **(further_notes or {})}
         state = self._train_state
         if whole and state is not None:
             env_state, episode = self._env_state()

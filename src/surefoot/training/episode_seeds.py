@@ -13,6 +13,8 @@ class Stream(IntEnum):
     """Evaluations while training."""
     TEST = 2
     """Evaluations afterwards."""
+    AUDIT = 3
+    """Episodes in which uncertainty is compared with what happens."""
     HELD_OUT = 4
     """Episodes that thresholds are fitted to."""
 
