@@ -46,7 +46,7 @@ class ModelInference:
         self._set_recalibration(None)
 
     def _set_recalibration(self, recalibration: Recalibration | None) -> None:
-        """Believe recalibrated quantiles from now on, or those that were learned; training does not change."""
+        """Believe recalibrated quantiles from now on, or those that were learned; training stays the same."""
         self.recalibration = recalibration
         agent = self._agent if recalibration is None else recalibrated(self._agent, recalibration)
         self._acting_agent = agent

@@ -99,8 +99,8 @@ def levels_of_returns(
 ) -> Floats:
     """The level that each return has in what was believed, `[states, returns]`: uniform if that was right.
 
-    Returns that occur again and again, as many do in a task with few outcomes, have an interval of levels; one
-    of it is drawn (the randomised probability integral transform). Returns and quantiles that differ by
+    Returns that occur again and again, as many do in a task with few outcomes, have an interval of levels;
+    one of it is drawn (the randomised probability integral transform). Returns and quantiles that differ by
     less than `resolution` count as equal there.
     """
     own, ordered = normal_scores(levels), np.sort(np.asarray(quantiles, float), axis=-1)

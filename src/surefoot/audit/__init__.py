@@ -1,4 +1,4 @@
-"""Audit: is an agent's uncertainty right, compared with what happens?"""
+"""Audit: whether an agent's uncertainty is right, compared with what happens."""
 
 from surefoot.audit.run import Audit, Config, audit
 

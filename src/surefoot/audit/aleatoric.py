@@ -1,4 +1,4 @@
-"""Is the aleatoric uncertainty right: are returns spread as widely as the agent believes they are?"""
+"""Whether the aleatoric uncertainty is right: whether returns are spread as widely as the agent believes."""
 
 from typing import Any
 
@@ -179,7 +179,8 @@ def _text(evidence: Evidence) -> tuple[str, ...]:
     if np.any(completed > 0):
         found.append(
             f"{np.mean(completed > 0):.0%} of the returns did not reach the end of the episode and were "
-            f"completed by the believed value there, whose mean weight was {completed[completed > 0].mean():.2g}."
+            "completed by the believed value there, whose mean weight was "
+            f"{completed[completed > 0].mean():.2g}."
         )
     if evidence.beliefs.raw_quantiles is not None:
         found.append("The model is recalibrated: these are its recalibrated quantiles.")

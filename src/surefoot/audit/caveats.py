@@ -1,4 +1,4 @@
-"""What an agent's numbers cannot mean, by the settings it learned with (docs/paper_map.md has the reasons)."""
+"""What an agent's numbers cannot mean, by the settings it learned with; docs/paper_map.md has the reasons."""
 
 from enum import StrEnum
 

@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
-from numpy.typing import NDArray
 
 from surefoot.envs.as_gymnasium import episode_key, key_at
 from surefoot.jit import jit_for_speed, jit_for_startup
@@ -65,14 +64,26 @@ class Job(NamedTuple):
     """Discounted rewards so far."""
     weight: Array
     """The weight of what follows; 0 after a termination."""
+    one_step: Array
+    """The first reward and the discounted value after it, once both are known."""
 
 
 class Queue(NamedTuple):
     """The jobs under way, and the results of those that have ended; one more place takes what is not kept."""
 
     jobs: Job
-    returns: Array
-    completed: Array
+    results: "Followed"
+
+
+class Followed(NamedTuple):
+    """What came of the jobs."""
+
+    returns: Any
+    """Discounted returns."""
+    completed: Any
+    """The weight of the believed value that completes a return; 0 where the episode ended."""
+    one_step: Any
+    """The first reward and the discounted value that is believed after it."""
 
 
 def visit(
@@ -142,8 +153,8 @@ def follow(
     continuations: int,
     limits: FollowLimits,
     advance: Advance,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Discounted returns from each state, `[states, continuations]`, and the weight of what completes them."""
+) -> Followed:
+    """What comes of following the policy from each state, `[states, continuations]`."""
     count = len(states.obs) * continuations
     lanes = min(LANES, count)
     start, run = _follow_programs(decision, environment, lanes, continuations)
@@ -153,10 +164,9 @@ def follow(
     queue, ended = start(states), 0
     while np.any(np.asarray(queue.jobs.number) < count):
         queue = run(params, queue, states, key, numbers, bounds)
-        before, ended = ended, int(np.isfinite(np.asarray(queue.returns)[:count]).sum())
+        before, ended = ended, int(np.isfinite(np.asarray(queue.results.returns)[:count]).sum())
         advance((ended - before) / count)
-    returns, completed = (np.asarray(each, float)[:count] for each in (queue.returns, queue.completed))
-    return returns.reshape(-1, continuations), completed.reshape(-1, continuations)
+    return Followed(*(np.asarray(each, float)[:count].reshape(-1, continuations) for each in queue.results))
 
 
 @cached_program
@@ -166,12 +176,14 @@ def _follow_programs(decision: Decision, environment: Environment, lanes: int, c
         place = jnp.minimum(number // continuations, last)
         chosen: Kept = jax.tree.map(lambda leaf: leaf[place], states)
         zero = jnp.zeros((), float)
-        return Job(number, *chosen, jnp.zeros((), bool), jnp.zeros((), jnp.int32), zero, jnp.ones_like(zero))
+        return Job(
+            number, *chosen, jnp.zeros((), bool), jnp.zeros((), jnp.int32), zero, jnp.ones_like(zero), zero
+        )
 
     def start(states: Kept) -> Queue:
         jobs = jax.vmap(lambda number: begin(states, number))(jnp.arange(lanes, dtype=jnp.int32))
         empty = jnp.full(jax.tree.leaves(states)[0].shape[0] * continuations + 1, jnp.nan)
-        return Queue(jobs, empty, jnp.zeros_like(empty))
+        return Queue(jobs, Followed(empty, empty, empty))
 
     def step(params: PyTree, job: Job, states: Kept, key: Array, numbers: Any, bounds: Any) -> Any:
         """One step of a job, or, if it has ended, its result and the beginning of the next job."""
@@ -180,6 +192,7 @@ def _follow_programs(decision: Decision, environment: Environment, lanes: int, c
         act_key, env_key = jax.random.split(jax.random.fold_in(job_key, job.length))
         beliefs, action, *_ = decision(params, job.obs, act_key, numbers)
         result = job.total + job.weight * beliefs.mean[action].astype(job.total.dtype)
+        one_step = jnp.where(job.length == 1, result, job.one_step)
         found = environment.step(job.env_state, action, env_key)
         weight = job.weight * discount
         after = Job(
@@ -190,26 +203,25 @@ def _follow_programs(decision: Decision, environment: Environment, lanes: int, c
             job.length + 1,
             job.total + job.weight * found.reward.astype(job.total.dtype),
             jnp.where(found.terminated, jnp.zeros_like(weight), weight),
+            one_step,
         )
-        return tree_where(job.ended, begin(states, job.number + lanes), after), result
+        ended = Followed(result, job.weight, one_step)
+        return tree_where(job.ended, begin(states, job.number + lanes), after), ended
 
     step_all = jax.vmap(step, in_axes=(None, 0, None, None, None, None))
 
     def run(params: PyTree, queue: Queue, states: Kept, key: Array, numbers: Any, bounds: Any) -> Queue:
-        nowhere = queue.returns.shape[0] - 1
+        nowhere = queue.results.returns.shape[0] - 1
 
         def goes_on(carry: tuple[Any, Queue]) -> Any:
             return (carry[0] < STEPS_PER_CALL) & jnp.any(carry[1].jobs.number < nowhere)
 
         def one_step(carry: tuple[Any, Queue]) -> tuple[Any, Queue]:
             jobs = carry[1].jobs
-            after, results = step_all(params, jobs, states, key, numbers, bounds)
+            after, ended = step_all(params, jobs, states, key, numbers, bounds)
             places = jnp.where(jobs.ended, jnp.minimum(jobs.number, nowhere), nowhere)
-            return carry[0] + 1, Queue(
-                after,
-                carry[1].returns.at[places].set(results),
-                carry[1].completed.at[places].set(jobs.weight),
-            )
+            results = jax.tree.map(lambda all_, new: all_.at[places].set(new), carry[1].results, ended)
+            return carry[0] + 1, Queue(after, results)
 
         return jax.lax.while_loop(goes_on, one_step, (jnp.zeros((), jnp.int32), queue))[1]
 

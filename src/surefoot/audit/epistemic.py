@@ -1,5 +1,6 @@
-"""Does epistemic uncertainty rank the errors of the believed values, and does it fall with visits?"""
+"""Whether epistemic uncertainty ranks the errors of believed values, and whether it falls with visits."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from surefoot.audit.caveats import EpistemicKind
 from surefoot.audit.evidence import Evidence, Floats, over_episodes
 from surefoot.audit.section import Section
 from surefoot.audit.visits import counts_of
-from surefoot.claims import above, claim
+from surefoot.claims import Claim, above, claim
 from surefoot.figures import audit_epistemic as figure
 from surefoot.statistics import Estimate
 
@@ -22,6 +23,11 @@ MEANING = {
     EpistemicKind.UNKNOWN: "Epistemic uncertainty of an agent of one's own.",
 }
 
+CLAIMED = {
+    "return": "Where the agent is less sure, its values are further from the returns.",
+    "one-step": "Where the agent is less sure, its values are further from the targets of learning.",
+}
+
 
 def measure(evidence: Evidence) -> Section:
     """Spearman's correlation, sparsification, and visits."""
@@ -30,16 +36,23 @@ def measure(evidence: Evidence) -> Section:
         return Section(
             "epistemic", TITLE, not_applicable=("this agent has no epistemic uncertainty to rank by",)
         )
-    error = evidence.error
-    gain = sparsification_gain(epistemic, error)
-    rows = {
-        "Spearman's correlation of epistemic sd and error": spearman(epistemic, error),
-        "sparsification gain: 0 by chance, 1 as if errors were known": gain,
-    }
-    total = total_sd(evidence)
+    errors = {"return": evidence.error, "one-step": evidence.one_step_error}
+    rows, claims, total = dict[str, Estimate](), list[Claim](), total_sd(evidence)
+    for name, error in errors.items():
+        rows[f"Spearman's correlation of epistemic sd and {name} error"] = spearman(epistemic, error)
+        gain = rows[f"sparsification gain, {name} error"] = sparsification_gain(epistemic, error)
+        if name == "return" or evidence.subject.epistemic_kind is EpistemicKind.ONE_STEP:
+            claims.append(
+                claim(
+                    f"epistemic sd ranks {name} errors: sparsification gain",
+                    paper=CLAIMED[name],
+                    **gain._asdict(),
+                    criterion=above(0),
+                )
+            )
     if total is not None:
-        rows["sparsification gain of the total sd (epistemic and aleatoric)"] = sparsification_gain(
-            total, error
+        rows["sparsification gain of the total sd (epistemic and aleatoric), return error"] = (
+            sparsification_gain(total, evidence.error)
         )
     missing: tuple[str, ...] = ()
     counts = counts_of(evidence)
@@ -49,29 +62,21 @@ def measure(evidence: Evidence) -> Section:
         rows["Spearman's correlation of epistemic sd and visits (falls: below 0)"] = spearman(
             epistemic, counts
         )
-    made = claim(
-        "epistemic sd ranks errors: sparsification gain",
-        paper="Where the agent is less sure, its values are more wrong.",
-        **gain._asdict(),
-        criterion=above(0),
-    )
     return Section(
         "epistemic",
         TITLE,
         text=(
             MEANING[evidence.subject.epistemic_kind],
-            "The error is the distance of the believed mean from the mean of the returns of a state"
-            + (
-                "."
-                if evidence.has_repeats
-                else ", here a single return, so that chance is part of the error."
-            ),
+            "The return error is the distance of the believed mean from the mean of the returns of a state"
+            + (". " if evidence.has_repeats else " (here a single return: chance is part of the error). ")
+            + "The one-step error is its distance from the mean of the first reward and the value that is "
+            "believed after it: what one-step uncertainty is about.",
             "Sparsification leaves out the states with the highest uncertainty first and follows the mean "
-            "error of those that remain. The gain is the part of the way from chance to the best order.",
+            "error of those that remain. The gain is 0 by chance, and 1 as if errors were known.",
         ),
         rows=rows,
-        claims=(made,),
-        figure=figure.draw(figure_data(epistemic, error, total)),
+        claims=tuple(claims),
+        figure=figure.draw(figure_data(epistemic, errors, total)),
         not_applicable=missing,
     )
 
@@ -123,18 +128,18 @@ def sparsification_gain(order_by: Floats, error: Floats) -> Estimate:
     return over_episodes(gain, len(error))
 
 
-def figure_data(epistemic: Floats, error: Floats, total: Floats | None) -> dict[str, Any]:
-    """Sparsification curves, and the pairs of uncertainty and error."""
-    curves = {
-        "epistemic": remaining_error(epistemic.ravel(), error.ravel()),
-        "best order": remaining_error(error.ravel(), error.ravel()),
-    }
-    if total is not None:
-        curves["total"] = remaining_error(total.ravel(), error.ravel())
+def figure_data(epistemic: Floats, errors: Mapping[str, Floats], total: Floats | None) -> dict[str, Any]:
+    """Sparsification curves for each kind of error, and the pairs of uncertainty and error."""
+    orders = {"epistemic": epistemic} | ({} if total is None else {"total": total})
     return {
-        "curves": curves,
-        "by_chance": float(error.mean()),
+        "curves": {
+            name: {
+                **{by: remaining_error(order.ravel(), error.ravel()) for by, order in orders.items()},
+                "best order": remaining_error(error.ravel(), error.ravel()),
+            }
+            for name, error in errors.items()
+        },
         "epistemic": epistemic.ravel(),
-        "error": error.ravel(),
-        "episodes": len(error),
+        "error": errors["return"].ravel(),
+        "episodes": len(epistemic),
     }

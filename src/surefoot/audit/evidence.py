@@ -1,4 +1,4 @@
-"""What an audit compares: beliefs about the greedy action of each visited state, and the returns from there."""
+"""What an audit compares: beliefs about the greedy action of visited states, and the returns from there."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -65,6 +65,11 @@ class Evidence(NamedTuple):
     def error(self) -> Floats:
         """How far the believed mean is from the mean of the returns."""
         return np.abs(self.beliefs.mean - self.returns.mean(axis=-1))
+
+    @property
+    def one_step_error(self) -> Floats:
+        """How far the believed mean is from the mean of the first reward and the value believed after it."""
+        return np.abs(self.beliefs.mean - self.visited.one_step.mean(axis=-1))
 
 
 def gather(subject: Subject, visited: Visited) -> Evidence:

@@ -34,9 +34,9 @@ def recalibrate(evidence: Evidence, seed: int) -> tuple[Recalibration | None, Se
         "recalibration",
         TITLE,
         text=(
-            f"A monotone map of quantile levels, fitted on {made.episodes} episodes (conformal: an episode is "
-            f"one observation) and judged on the other {(~is_fitted_on).sum()}. It is saved with the model, "
-            "whose beliefs have recalibrated quantiles from now on; means and variances stay as they were.",
+            f"A monotone map of quantile levels, fitted on {made.episodes} episodes (conformal: an episode "
+            f"is one observation) and judged on the other {(~is_fitted_on).sum()}. It is saved with the "
+            "model, whose beliefs have recalibrated quantiles from now on; means and variances stay.",
         ),
         rows=rows,
         claims=(coverage_claim(coverage(after[~is_fitted_on], CLAIMED), ", recalibrated"),),

@@ -1,4 +1,4 @@
-"""Does epistemic uncertainty spot what was never seen?
+"""Whether epistemic uncertainty spots what was never seen.
 
 Observations that the agent visits are compared with others: visited ones shuffled or with noise, those of
 another environment of the same shape, and states that the agent has not learned from.

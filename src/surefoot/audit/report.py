@@ -24,10 +24,12 @@ JSON, HTML = "audit.json", "audit.html"
 
 COLORS = {Verdict.HOLDS: "#1a7f37", Verdict.FAILS: "#c1121f", Verdict.UNDECIDED: "#9a6700"}
 CSS = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem;
+  margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2.2rem }
 table { border-collapse: collapse; margin: 0.8rem 0 }
-th, td { text-align: left; padding: 0.25rem 0.9rem 0.25rem 0; border-bottom: 1px solid #ddd; vertical-align: top }
+th, td { text-align: left; padding: 0.25rem 0.9rem 0.25rem 0; border-bottom: 1px solid #ddd;
+  vertical-align: top }
 td.number { font-variant-numeric: tabular-nums; white-space: nowrap }
 img { max-width: 100%; height: auto } .quiet { color: #666 } .verdict { font-weight: 600 }
 """

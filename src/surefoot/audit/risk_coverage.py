@@ -1,4 +1,4 @@
-"""What is gained by acting only where the agent is sure?"""
+"""What is gained by acting only where the agent is sure."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,9 +1,10 @@
 """Episodes of the policy that beliefs are about, states drawn from them, and returns from those states.
 
 The policy is greedy by the mean, whatever the agent acts by, because that is the policy whose returns its
-values estimate (under another objective than the paper's, the agent's own). From each state it is followed again several times with fresh randomness. Where that has to
-stop before the end (an outside time limit of the environment, or a horizon beyond which little is left), the
-return is completed by the value that the agent believes there, as its own targets are.
+values estimate (under another objective than the paper's, the agent's own). From each state it is followed
+again several times with fresh randomness. Where that has to stop before the end (an outside time limit of the
+environment, or a horizon beyond which little is left), the return is completed by the value that the agent
+believes there, as its own targets are.
 """
 
 import math
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from surefoot.audit import compiled_rollouts
 from surefoot.audit.subject import Subject
 from surefoot.envs.as_gymnasium import GymnasiumEnvironment
-from surefoot.envs.checked import CheckedEnv
+from surefoot.envs.checked import CheckedEnv, CheckedStep
 from surefoot.envs.resolve import EnvHandle
 from surefoot.settings import Settings, bounded
 from surefoot.training.episode_seeds import Stream, episode_seed
@@ -37,9 +38,9 @@ MAX_HOSTED_CONTINUATIONS = 4
 class Rollouts(Settings):
     """How much is played."""
 
-    episodes: int = bounded(64, at_least=8)
+    episodes: int = bounded(128, at_least=8)
     """Episodes of the policy that is greedy by the mean."""
-    states: int = bounded(256, at_least=8)
+    states: int = bounded(512, at_least=8)
     """States drawn from them, equally many from each episode."""
     continuations: int = bounded(16, at_least=2)
     """Returns from each state; at most 4 in an environment that is no JAX program."""
@@ -61,6 +62,8 @@ class Visited(NamedTuple):
     """Discounted returns, `[E, S, R]`."""
     completed: NDArray[np.float64]
     """The weight of the believed value that completes a return; 0 where the episode ended, `[E, S, R]`."""
+    one_step: NDArray[np.float64]
+    """The first reward and the discounted value that is believed after it, `[E, S, R]`."""
     how: str
     """How the returns came about, for the reader."""
 
@@ -97,7 +100,7 @@ def play(subject: Subject, config: Rollouts, advance: Advance) -> Visited:
         config.slots,
         lambda part: advance(0.3 * part),
     )
-    returns, completed = compiled_rollouts.follow(
+    followed = compiled_rollouts.follow(
         player.decision,
         player.params,
         player.numbers,
@@ -110,8 +113,7 @@ def play(subject: Subject, config: Rollouts, advance: Advance) -> Visited:
     shape = (config.episodes, config.slots)
     return Visited(
         np.asarray(kept.obs).reshape(*shape, *kept.obs.shape[1:]),
-        returns.reshape(*shape, -1),
-        completed.reshape(*shape, -1),
+        *(each.reshape(*shape, -1) for each in followed),
         CONTINUED,
     )
 
@@ -138,6 +140,8 @@ class KeptState(NamedTuple):
 
     time: int
     obs: NDArray[Any]
+    step: CheckedStep
+    """What the environment returned there."""
 
 
 class PlayedEpisode(NamedTuple):
@@ -160,18 +164,17 @@ def _episode(
 ) -> PlayedEpisode:
     """Play an episode and keep some of its states: each slot draws from all steps alike."""
     obs, actions, rewards = env.reset(seed), list[int](), list[float]()
-    kept = [KeptState(0, obs)] * slots
-    while len(actions) < most_steps:
+    kept: dict[int, KeptState] = {}
+    while True:
         time = len(actions)
-        for slot in np.flatnonzero(rng.uniform(size=slots) * (time + 1) < 1):
-            kept[slot] = KeptState(time, obs)
         actions.append(act(obs))
         step = env.step(actions[-1])
         rewards.append(step.reward)
+        for slot in np.flatnonzero(rng.uniform(size=slots) * (time + 1) < 1).tolist():
+            kept[slot] = KeptState(time, obs, step)
         obs = step.obs
-        if step.terminated or step.truncated:
-            return PlayedEpisode(actions, rewards, kept, obs, step.terminated)
-    return PlayedEpisode(actions, rewards, kept, obs, terminated=False)
+        if step.terminated or step.truncated or len(actions) == most_steps:
+            return PlayedEpisode(actions, rewards, list(kept.values()), obs, step.terminated)
 
 
 def _play_hosted(subject: Subject, config: Rollouts, advance: Advance) -> Visited:
@@ -180,28 +183,25 @@ def _play_hosted(subject: Subject, config: Rollouts, advance: Advance) -> Visite
     unlimited = _without_time_limit(env)
     count = min(config.continuations, MAX_HOSTED_CONTINUATIONS)
     shape = (config.episodes, config.slots, count)
-    obs, returns, completed = list[NDArray[Any]](), np.zeros(shape), np.zeros(shape)
-    realised, realised_completed = np.zeros(shape[:2]), np.zeros(shape[:2])
+    obs, followed = list[NDArray[Any]](), np.zeros((3, *shape))
+    realised = np.zeros((3, *shape[:2], 1))
     repeats = True
     for index, seed in enumerate(_seeds(config)):
         rng = np.random.default_rng([config.seed, Stream.AUDIT, index])
         episode = _episode(subject.act, env, seed, config.slots, rng)
         obs.append(np.stack([each.obs for each in episode.kept]))
         for slot, state in enumerate(episode.kept):
-            realised[index, slot], realised_completed[index, slot] = _realised(subject, episode, state)
+            realised[:, index, slot, 0] = _realised(subject, episode, state)
             for number in range(count if repeats else 0):
                 repeats = repeats and _replay(unlimited, seed, episode.actions, state)
                 if repeats:
                     _renew_randomness(unlimited, int(rng.integers(2**31)))
-                    place = (index, slot, number)
-                    returns[place], completed[place] = _follow(subject, unlimited, state.obs)
+                    followed[:, index, slot, number] = _follow(subject, unlimited, state.obs)
         advance(1 / config.episodes)
-    is_fresh = repeats and bool(np.any(np.ptp(returns, axis=-1) > 0))
-    if is_fresh:
-        return Visited(np.stack(obs), returns, completed, REPLAYED)
-    if repeats:  # Beyond outside time limits, other than the episodes themselves.
-        return Visited(np.stack(obs), returns[..., :1], completed[..., :1], REALISED)
-    return Visited(np.stack(obs), realised[..., None], realised_completed[..., None], REALISED)
+    if repeats and np.any(np.ptp(followed[0], axis=-1) > 0):
+        return Visited(np.stack(obs), *followed, REPLAYED)
+    # What was followed goes beyond outside time limits, other than the episodes themselves.
+    return Visited(np.stack(obs), *(followed[..., :1] if repeats else realised), REALISED)
 
 
 def _without_time_limit(env: CheckedEnv) -> CheckedEnv:
@@ -225,27 +225,34 @@ def _renew_randomness(env: CheckedEnv, seed: int) -> None:
     inner.np_random = np.random.default_rng(seed)
 
 
-def _follow(subject: Subject, env: CheckedEnv, obs: NDArray[Any]) -> tuple[float, float]:
-    """The return from here on, and the weight of the value that completes it."""
-    total, weight = 0.0, 1.0
-    for _ in range(horizon_of(subject.discount)):
+def _follow(subject: Subject, env: CheckedEnv, obs: NDArray[Any]) -> tuple[float, float, float]:
+    """The return from here on, the weight of the value that completes it, and the one-step target."""
+    total, weight, one_step = 0.0, 1.0, 0.0
+    for time in range(horizon_of(subject.discount)):
         step = env.step(subject.act(obs))
         total, weight, obs = total + weight * step.reward, weight * subject.discount, step.obs
+        if time == 0:
+            one_step = _one_step(subject, step)
         if step.terminated:
-            return total, 0.0
+            return total, 0.0, one_step
         if step.truncated:
             break
-    return total + weight * _value(subject, obs), weight
+    return total + weight * _value(subject, obs), weight, one_step
 
 
-def _realised(subject: Subject, episode: PlayedEpisode, state: KeptState) -> tuple[float, float]:
-    """The return that the episode itself had from a state on."""
+def _one_step(subject: Subject, step: CheckedStep) -> float:
+    return step.reward + (0 if step.terminated else subject.discount * _value(subject, step.obs))
+
+
+def _realised(subject: Subject, episode: PlayedEpisode, state: KeptState) -> tuple[float, float, float]:
+    """The same for the return that the episode itself had from a state on."""
     rewards = np.array(episode.rewards[state.time :])
     total = float(rewards @ subject.discount ** np.arange(len(rewards)))
+    one_step = _one_step(subject, state.step)
     if episode.terminated:
-        return total, 0.0
+        return total, 0.0, one_step
     weight = subject.discount ** len(rewards)
-    return total + weight * _value(subject, episode.last_obs), weight
+    return total + weight * _value(subject, episode.last_obs), weight, one_step
 
 
 def _value(subject: Subject, obs: NDArray[Any]) -> float:

@@ -45,7 +45,7 @@ def _command(
     strict: bool = False,
     overwrite: bool = False,
 ) -> Callable[[], int]:
-    """Compare what an agent believes with what happens: is its uncertainty right?
+    """Compare what an agent believes with what happens, and judge whether its uncertainty is right.
 
     Args:
         settings: How much is played.
@@ -53,7 +53,7 @@ def _command(
         out: Directory for audit.html, pictures and audit.json; by default a new one in audits/.
         which: Of a run, the model that did best in evaluation, or the last, whose replay tells visits.
         env_other: Another environment of the same shape, whose observations the agent should not know.
-        sb3: Instead of a run: a QR-DQN of Stable-Baselines3-contrib; several, of other seeds, are an ensemble.
+        sb3: Instead of a run, a QR-DQN of Stable-Baselines3-contrib; several of other seeds are an ensemble.
         env: The environment of --sb3.
         env_kwargs: Its keyword arguments.
         trust_pickle: Load --sb3 files although that unpickles, which can run any code that is in them.
