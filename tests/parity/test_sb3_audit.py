@@ -45,7 +45,7 @@ def test_one_model_acts_as_stable_baselines3_does_and_has_the_variance_of_its_qu
     found = subject.beliefs(obs)
     assert found.epistemic is None
     np.testing.assert_allclose(
-        found.aleatoric_variance, np.var(np.asarray(found.quantiles), axis=-1), rtol=1e-6
+        found.aleatoric_variance, np.var(np.asarray(found.quantiles), axis=-1), rtol=1e-3, atol=1e-6
     )
     assert subject.discount == theirs.gamma
     np.testing.assert_allclose(subject.levels[[0, -1]], [0.05, 0.95])
@@ -56,9 +56,13 @@ def test_several_models_are_an_ensemble_with_both_uncertainties(files, cartpole)
     obs = np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32)
     alone = [np.asarray(sb3.load_ensemble([path], cartpole).beliefs(obs).quantiles) for path in files]
     found = subject.beliefs(obs)
-    np.testing.assert_allclose(found.epistemic_variance, estimators.epistemic_variance(*alone), rtol=1e-6)
-    np.testing.assert_allclose(found.aleatoric_variance, estimators.aleatoric_variance(*alone), rtol=1e-6)
-    np.testing.assert_allclose(found.quantiles, np.mean(alone, axis=0), rtol=1e-6)
+    np.testing.assert_allclose(
+        found.epistemic_variance, estimators.epistemic_variance(*alone), rtol=1e-3, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        found.aleatoric_variance, estimators.aleatoric_variance(*alone), rtol=1e-3, atol=1e-6
+    )
+    np.testing.assert_allclose(found.quantiles, np.mean(alone, axis=0), rtol=1e-3, atol=1e-6)
 
 
 def test_an_ensemble_is_audited(files, cartpole):

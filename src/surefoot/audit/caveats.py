@@ -1,6 +1,7 @@
 """What an agent's numbers cannot mean, by the settings it learned with; docs/paper_map.md has the reasons."""
 
 from enum import StrEnum
+from typing import Any
 
 from surefoot.model_spec import ModelSpec
 
@@ -31,14 +32,13 @@ def epistemic_kind_of(spec: ModelSpec) -> EpistemicKind:
 
 def caveats_of(spec: ModelSpec) -> tuple[str, ...]:
     """Sentences about what the numbers of a model with these settings cannot mean."""
-    settings, found = spec.settings, list[str]()
-    quantiles = getattr(settings, "quantiles", None)
+    found = list[str]()
+    settings: Any = spec.settings
     if getattr(settings, "levels", None) == "paper":
         found.append(
-            f"levels i/(N+1): every bootstrap drops 1/(N+1) = {1 / (quantiles + 1):.2g} of probability "
-            "from each "
-            "tail, so the spread of a return that is several steps away is too small, and its tails are not "
-            "tails of that return. Midpoints ((i - 1/2)/N) keep it."
+            "levels i/(N+1): every bootstrap drops probability from each tail, "
+            f"1/(N+1) = {1 / (settings.quantiles + 1):.2g}, so the spread of a return that is several steps "
+            "away is too small, and its tails are not tails of that return. Midpoints ((i - 1/2)/N) keep it."
         )
     if getattr(settings, "kappa", 0) > 0:
         found.append(

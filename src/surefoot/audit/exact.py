@@ -141,14 +141,15 @@ def estimators(spec: ModelSpec, params: PyTree, obs: NDArray[Any]) -> Beliefs:
     """Aleatoric standard deviations by estimator, `[states, actions]`, from UA-DQN's networks."""
     if spec.agent != "uadqn":
         return {}
+    settings: Any = spec.settings
     inner: Params = params.params if isinstance(params, Normalised) else params
     shared, own = inner.auxiliary, None
-    if spec.settings.targets != "shared":
-        shared, own = inner.auxiliary if spec.settings.aleatoric != "biased" else (None, inner.auxiliary)
+    if settings.targets != "shared":
+        shared, own = inner.auxiliary if settings.aleatoric != "biased" else (None, inner.auxiliary)
 
     def read(aleatoric: str, auxiliary: PyTree) -> NDArray[np.float64]:
-        settings = replace(spec.settings, targets="shared", aleatoric=aleatoric)
-        agent = agent_of(replace(spec, settings=settings))
+        as_if = replace(settings, targets="shared", aleatoric=aleatoric)
+        agent = agent_of(replace(spec, settings=as_if))
         mine = Params(inner.value, auxiliary)
         every = params._replace(params=mine) if isinstance(params, Normalised) else mine
         return np.asarray(_beliefs_program(agent)(every, obs, jax.random.key(0)).aleatoric, float)

@@ -42,7 +42,14 @@ def measure(evidence: Evidence) -> Section:
             "hands over. The return missed is how far returns stay behind what was believed, where they do.",
         ),
         rows=rows,
-        figure=figure.draw({"coverage": grid, "curves": curves, "episodes": evidence.episodes}),
+        figure=figure.draw(
+            {
+                "coverage": grid,
+                "curves": curves,
+                "in_all": float(evidence.error.mean()),
+                "episodes": evidence.episodes,
+            }
+        ),
     )
 
 

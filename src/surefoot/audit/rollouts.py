@@ -113,7 +113,9 @@ def play(subject: Subject, config: Rollouts, advance: Advance) -> Visited:
     shape = (config.episodes, config.slots)
     return Visited(
         np.asarray(kept.obs).reshape(*shape, *kept.obs.shape[1:]),
-        *(each.reshape(*shape, -1) for each in followed),
+        followed.returns.reshape(*shape, -1),
+        followed.completed.reshape(*shape, -1),
+        followed.one_step.reshape(*shape, -1),
         CONTINUED,
     )
 
@@ -199,9 +201,10 @@ def _play_hosted(subject: Subject, config: Rollouts, advance: Advance) -> Visite
                     followed[:, index, slot, number] = _follow(subject, unlimited, state.obs)
         advance(1 / config.episodes)
     if repeats and np.any(np.ptp(followed[0], axis=-1) > 0):
-        return Visited(np.stack(obs), *followed, REPLAYED)
+        return Visited(np.stack(obs), followed[0], followed[1], followed[2], REPLAYED)
     # What was followed goes beyond outside time limits, other than the episodes themselves.
-    return Visited(np.stack(obs), *(followed[..., :1] if repeats else realised), REALISED)
+    returns, completed, one_step = followed[..., :1] if repeats else realised
+    return Visited(np.stack(obs), returns, completed, one_step, REALISED)
 
 
 def _without_time_limit(env: CheckedEnv) -> CheckedEnv:

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
@@ -103,13 +104,14 @@ def beliefs_of(draws: NDArray[Any]) -> Beliefs:
 
     An ensemble's quantiles are the means of its members' (as in eq. 5).
     """
-    ordered: Any = np.sort(draws.astype(float), axis=-1)
-    quantiles: Any = ordered.mean(axis=0)
+    ordered: Any = jnp.sort(jnp.asarray(draws, float), axis=-1)
+    quantiles = ordered.mean(axis=0)
+    mean = quantiles.mean(axis=-1)
     if len(ordered) == 1:
-        return Beliefs(quantiles.mean(axis=-1), None, quantile_variance(ordered[0]), quantiles)
+        return Beliefs(mean, None, quantile_variance(quantiles), quantiles)
     found = decompose(ordered)
     return Beliefs(
-        quantiles.mean(axis=-1), found.epistemic, found.aleatoric, quantiles, ordered.mean(axis=-1)
+        mean, found.epistemic, found.aleatoric, quantiles, jnp.moveaxis(ordered.mean(axis=-1), 0, 1)
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,7 +24,7 @@ from surefoot.runs import checkpoint
 from surefoot.runs.directory import CONFIG
 from surefoot.runs.log_files import read_metrics
 
-Files = Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE"), tyro.conf.UseAppendAction]
+Files = Annotated[tuple[Path, ...], tyro.conf.arg(name="sb3", metavar="FILE"), tyro.conf.UseAppendAction]
 
 
 def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
@@ -38,7 +39,7 @@ def _command(
     out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None,
     which: Literal["best", "last"] = "best",
     env_other: Annotated[str | None, tyro.conf.arg(metavar="ID")] = None,
-    sb3: Files = (),
+    sb3_files: Files = (),
     env: Annotated[str | None, tyro.conf.arg(metavar="ID")] = None,
     env_kwargs: Annotated[str, tyro.conf.arg(metavar="JSON")] = "{}",
     trust_pickle: bool = False,
@@ -53,7 +54,7 @@ def _command(
         out: Directory for audit.html, pictures and audit.json; by default a new one in audits/.
         which: Of a run, the model that did best in evaluation, or the last, whose replay tells visits.
         env_other: Another environment of the same shape, whose observations the agent should not know.
-        sb3: Instead of a run, a QR-DQN of Stable-Baselines3-contrib; several of other seeds are an ensemble.
+        sb3_files: Instead of a run, QR-DQN of Stable-Baselines3-contrib; several seeds are an ensemble.
         env: The environment of --sb3.
         env_kwargs: Its keyword arguments.
         trust_pickle: Load --sb3 files although that unpickles, which can run any code that is in them.
@@ -63,14 +64,12 @@ def _command(
 
     def work() -> int:
         import_from_working_directory()
-        if (run is None) == (not sb3):
+        if (run is None) == (not sb3_files):
             raise UserError(f"RUN: got {run or 'nothing'}, accepted: a run, or --sb3 FILE (not both)")
         if run is not None:
-            return _report(lambda: _audit_run(run, which, settings, env_other), run.name, run)
-        name = sb3[0].stem
-        return _report(
-            lambda: _audit_sb3(sb3, env, env_kwargs, settings, env_other, trust_pickle), name, None
-        )
+            return _report(partial(_audit_run, run, which, settings, env_other), run.name, run)
+        make = partial(_audit_sb3, sb3_files, env, env_kwargs, settings, env_other, trust_pickle)
+        return _report(make, sb3_files[0].stem, None)
 
     def _report(make: Callable[[], Audit], name: str, of_run: Path | None) -> int:
         directory = report.target_directory(out, name, overwrite=overwrite)

@@ -35,6 +35,8 @@ from surefoot.sweeps.plan import PlannedRun
 PAPER, CALIBRATED, OWN = "paper", "calibrated", "calibrated, own targets"
 CANDIDATES = (PAPER, CALIBRATED, OWN)
 """Settings by name; the last one has networks with targets of their own beside those that share them."""
+SHORT_NAMES: dict[str, str] = {"paper": PAPER, "calibrated": CALIBRATED, "own": OWN}
+"""The same as arguments."""
 MEASURES = (
     "mean_error",
     "coverage",
@@ -50,11 +52,8 @@ class Config(ExperimentConfig):
     """Independent runs with each of the settings."""
     steps: int = bounded(10_000, at_least=cliff.PROBE_EVERY)
     """Environment steps per run, one update each."""
-    candidates: str = names_from(",".join(("paper", "calibrated", "own")), ("paper", "calibrated", "own"))
+    candidates: str = names_from(",".join(SHORT_NAMES), SHORT_NAMES)
     """Settings to compare, with commas between: paper, calibrated, own (calibrated with own targets)."""
-
-
-SHORT_NAMES = dict(zip(("paper", "calibrated", "own"), CANDIDATES, strict=True))
 
 
 def planned_run(config: Config, candidate: str, seed: int) -> PlannedRun:

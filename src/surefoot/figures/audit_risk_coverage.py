@@ -19,7 +19,7 @@ def draw(data: Mapping[str, Any]) -> Figure:
         axes.plot(
             data["coverage"], curve, "o-", color=COLORS[name], markersize=3, label=f"surest by {name} sd"
         )
-    axes.axhline(curve[-1] if data["curves"] else 0, color=INK, linewidth=0.8, linestyle=":")
+    axes.axhline(data["in_all"], color=INK, linewidth=0.8, linestyle=":", label="in all states")
     axes.set_xlim(0, 1.02)
     axes.set_ylim(0, None)
     axes.set_xlabel("coverage: part of the states in which it acts")
