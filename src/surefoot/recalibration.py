@@ -19,8 +19,8 @@ from surefoot.errors import UserError
 from surefoot.program_cache import cached_program
 from surefoot.types import Agent, Beliefs, RandomKey
 
-MAX_SCORE = 6.0
-"""Scores are clipped here: a normal distribution has one in a billion beyond."""
+MAX_SCORE = 30.0
+"""Scores are clipped here; an agent that is far too sure has returns far beyond its quantiles."""
 
 Floats = NDArray[np.float64]
 
@@ -90,14 +90,14 @@ def normal_scores(levels: Sequence[float] | NDArray[Any]) -> Floats:
     return np.asarray(ndtri(np.asarray(levels, float)))
 
 
-def levels_of_returns(
+def scores_of_returns(
     quantiles: NDArray[Any],
     levels: Sequence[float] | NDArray[Any],
     returns: NDArray[Any],
     resolution: float,
     rng: np.random.Generator,
 ) -> Floats:
-    """The level that each return has in what was believed, `[states, returns]`: uniform if that was right.
+    """The normal score of each return in what was believed, `[states, returns]`: normal if that was right.
 
     Returns that occur again and again, as many do in a task with few outcomes, have an interval of levels;
     one of it is drawn (the randomised probability integral transform). Returns and quantiles that differ by
@@ -105,7 +105,22 @@ def levels_of_returns(
     """
     own, ordered = normal_scores(levels), np.sort(np.asarray(quantiles, float), axis=-1)
     low, high = (_scores(ordered, own, returns + shift) for shift in (-resolution, resolution))
-    return ndtr(low) + rng.uniform(size=returns.shape) * (ndtr(high) - ndtr(low))
+    # In the lower half, where levels are not rounded to 1.
+    is_upper = low + high > 0
+    low, high = np.where(is_upper, -high, low), np.where(is_upper, -low, high)
+    drawn = ndtri(ndtr(low) + rng.uniform(size=returns.shape) * (ndtr(high) - ndtr(low)))
+    return np.where(is_upper, -drawn, drawn)
+
+
+def levels_of_returns(
+    quantiles: NDArray[Any],
+    levels: Sequence[float] | NDArray[Any],
+    returns: NDArray[Any],
+    resolution: float,
+    rng: np.random.Generator,
+) -> Floats:
+    """The same as levels: uniform if what was believed is right."""
+    return ndtr(scores_of_returns(quantiles, levels, returns, resolution, rng))
 
 
 def _scores(ordered: Floats, own: Floats, returns: NDArray[Any]) -> Floats:
@@ -117,26 +132,23 @@ def _scores(ordered: Floats, own: Floats, returns: NDArray[Any]) -> Floats:
     return np.clip(found, -MAX_SCORE, MAX_SCORE)
 
 
-def fit(
-    levels: Sequence[float] | NDArray[Any],
-    levels_found: NDArray[Any],
-) -> Recalibration:
-    """The map under which returns have the levels that they should, from those found in held-out episodes.
+def fit(levels: Sequence[float] | NDArray[Any], scores: NDArray[Any]) -> Recalibration:
+    """The map under which returns have the levels that they should, from their scores in held-out episodes.
 
-    `levels_found` are `[episodes, returns]`. An episode counts as one observation, since its returns depend
-    on each other; one more is added that could lie anywhere, so that intervals err on the wide side.
+    `scores` are `[episodes, returns]`. An episode counts as one observation, since its returns depend on each
+    other; one more is added that could lie anywhere, so that intervals err on the wide side.
     """
-    episodes, each = levels_found.shape
-    ordered = np.sort(np.clip(normal_scores(levels_found.ravel()), -MAX_SCORE, MAX_SCORE))
+    episodes, each = scores.shape
+    ascending = np.sort(scores.ravel())
+    mirrored = -ascending[::-1]
 
-    def above(level: float) -> float:
+    def upper(level: float, ordered: Floats) -> float:
         place = int(np.ceil(level * (episodes + 1) * each))
         return float(ordered[min(place, len(ordered)) - 1])
 
-    def below(level: float) -> float:
-        place = int(np.ceil((1 - level) * (episodes + 1) * each))
-        return float(ordered[len(ordered) - min(place, len(ordered))])
-
-    scores = [above(level) if level >= 0.5 else below(level) for level in levels]
-    monotone = np.maximum.accumulate(scores).tolist()
+    found = [
+        upper(level, ascending) if level >= 0.5 else -upper(1 - level, mirrored)
+        for level in map(float, levels)
+    ]
+    monotone = np.maximum.accumulate(found).tolist()
     return Recalibration(tuple(float(level) for level in levels), tuple(monotone), episodes)

@@ -44,7 +44,7 @@ def test_an_error_beyond_the_resolution_counts():
 def test_the_map_of_shrunken_quantiles_widens_them_beyond_the_outermost():
     believed = np.tile(0.5 * ndtri(LEVELS), (200, 1))  # Of 200 episodes, whose returns have sd 1.
     returns = RNG.standard_normal((200, 40))
-    made = recalibration.fit(LEVELS, levels_of(believed, returns))
+    made = recalibration.fit(LEVELS, ndtri(levels_of(believed, returns)))
     assert made.episodes == 200
     widened = recalibration.apply(made, believed[:1])[0]
     np.testing.assert_allclose(widened[2:-2], ndtri(LEVELS)[2:-2], atol=0.08)
@@ -54,8 +54,8 @@ def test_the_map_of_shrunken_quantiles_widens_them_beyond_the_outermost():
 
 def test_intervals_err_on_the_wide_side_when_episodes_are_few():
     """With one observation that could lie anywhere, as conformal prediction asks, per episode."""
-    levels_found = np.tile((np.arange(1_000) + 0.5) / 1_000, (9, 1))
-    made = recalibration.fit([0.25, 0.75], levels_found)
+    scores = np.tile(ndtri((np.arange(1_000) + 0.5) / 1_000), (9, 1))
+    made = recalibration.fit([0.25, 0.75], scores)
     np.testing.assert_allclose(ndtr(made.scores), [1 - 0.75 * 10 / 9, 0.75 * 10 / 9], atol=2e-3)
 
 
@@ -65,6 +65,15 @@ def test_the_matrix_reads_the_quantile_function_at_other_levels():
     # A quantile function that is linear in the score, as of a normal distribution, stays linear beyond.
     found = recalibration.apply(wanted, (2 * own + 1)[::-1][None])[0]
     np.testing.assert_allclose(found, 2 * np.asarray(wanted.scores) + 1, atol=1e-9)
+
+
+def test_returns_far_beyond_what_is_believed_are_reached_on_both_sides_alike():
+    """An agent that is twenty times too sure: returns lie up to twenty of its standard deviations away."""
+    believed = np.tile(0.05 * ndtri(LEVELS), (400, 1))
+    returns = RNG.standard_normal((400, 50))
+    scores = recalibration.scores_of_returns(believed, LEVELS, returns, 1e-3, np.random.default_rng(1))
+    widened = recalibration.apply(recalibration.fit(LEVELS, scores), believed[:1])[0]
+    np.testing.assert_allclose(widened[1:-1], ndtri(LEVELS)[1:-1], atol=0.15)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from surefoot import recalibration
 from surefoot.audit.evidence import Evidence, Floats, mean_over_episodes, over_episodes, per_episode
@@ -107,8 +108,13 @@ def spread_ratio(evidence: Evidence) -> Estimate:
 
 def levels_of(evidence: Evidence, quantiles: Floats, seed: int) -> Floats:
     """The level of each return in the believed quantiles, `[E, S, R]`."""
+    return ndtr(scores_of(evidence, quantiles, seed))
+
+
+def scores_of(evidence: Evidence, quantiles: Floats, seed: int) -> Floats:
+    """The same as normal scores."""
     flat = evidence.returns.reshape(-1, evidence.returns.shape[-1])
-    found = recalibration.levels_of_returns(
+    found = recalibration.scores_of_returns(
         quantiles.reshape(len(flat), -1),
         evidence.subject.levels,
         flat,

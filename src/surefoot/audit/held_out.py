@@ -1,9 +1,10 @@
 """Recalibration on held-out episodes: fitted on one half, judged on the other."""
 
 import numpy as np
+from scipy.special import ndtr
 
 from surefoot import recalibration
-from surefoot.audit.aleatoric import CENTRAL, CLAIMED, coverage, coverage_claim, levels_of
+from surefoot.audit.aleatoric import CENTRAL, CLAIMED, coverage, coverage_claim, levels_of, scores_of
 from surefoot.audit.evidence import Evidence
 from surefoot.audit.section import Section
 from surefoot.recalibration import Recalibration
@@ -21,9 +22,10 @@ def recalibrate(evidence: Evidence, seed: int) -> tuple[Recalibration | None, Se
             "recalibration", TITLE, not_applicable=("this agent has no quantiles to recalibrate",)
         )
     is_fitted_on = np.arange(evidence.episodes) % 2 == 0
-    before = levels_of(evidence, learned, seed)
+    scores = scores_of(evidence, learned, seed)
+    before = ndtr(scores)
     made = recalibration.fit(
-        evidence.subject.levels, before[is_fitted_on].reshape(int(is_fitted_on.sum()), -1)
+        evidence.subject.levels, scores[is_fitted_on].reshape(int(is_fitted_on.sum()), -1)
     )
     after = levels_of(evidence, recalibration.apply(made, learned), seed)
     rows: dict[str, Estimate] = {}

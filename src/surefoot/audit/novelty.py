@@ -23,8 +23,8 @@ TITLE = "Epistemic: does it spot what was never seen?"
 SHUFFLED, NOISED, UNVISITED = "shuffled", "noised", "unvisited"
 FLIPPED = 0.1
 """The part of the entries of a grid that noise flips or draws anew."""
-MIN_UNVISITED = 20
-"""Fewest states not learned from that are compared."""
+MIN_NOVEL = 20
+"""Fewest novel observations that are compared."""
 
 
 def measure(evidence: Evidence, others: Mapping[str, NDArray[Any]], seed: int) -> Section:
@@ -87,8 +87,15 @@ def novel_observations(
     if isinstance(evidence.subject.env.gym.observation_space, Discrete):
         missing.append("shuffled and noised: a number has no entries to shuffle")
     else:
-        kinds[SHUFFLED] = shuffled(flat, rng), episodes
-        kinds[NOISED] = noised(flat, rng), episodes
+        known = flat if evidence.subject.experience is None else evidence.subject.experience.obs
+        for name, change in ((SHUFFLED, shuffled), (NOISED, noised)):
+            changed = change(flat, rng)
+            # A shuffled position on a grid, for instance, is another position: nothing that was never seen.
+            new = unseen(changed, known)
+            if new.sum() < MIN_NOVEL:
+                missing.append(f"{name}: of {len(new)} such observations, {new.sum()} were never seen")
+            else:
+                kinds[name] = changed[new], episodes[new]
     for name, found in others.items():
         rows, owners = found.reshape(-1, *found.shape[2:]), np.repeat(np.arange(len(found)), found.shape[1])
         if name == UNVISITED:
@@ -97,7 +104,7 @@ def novel_observations(
                 missing.append(f"{UNVISITED}: {counts}")
                 continue
             new = unseen(rows, experience.obs)
-            if new.sum() < MIN_UNVISITED:
+            if new.sum() < MIN_NOVEL:
                 missing.append(
                     f"{UNVISITED}: of {len(new)} states of a random policy, {new.sum()} are not in the replay"
                 )

@@ -126,7 +126,8 @@ def page(audit: Audit, pictures: dict[str, Path]) -> str:
 def _claims_table(claims: Iterable[Claim]) -> str:
     rows = [
         f"<tr><td>{escape(each.name)}<br><span class=quiet>{escape(each.paper)}</span></td>"
-        f"{_numbers(Estimate(each.measured, each.interval))}<td>{escape(each.criterion)}</td>"
+        f"{_numbers(Estimate(each.measured, each.interval))}"
+        f'<td class="number">{escape(each.criterion)}</td>'
         f'<td class="verdict" style="color:{COLORS[each.verdict]}">{each.verdict}</td></tr>'
         for each in claims
     ]
@@ -139,7 +140,7 @@ def _rows_table(section: Section) -> str:
     rows = [
         f"<tr><td>{escape(name)}</td>{_numbers(estimate)}</tr>" for name, estimate in section.rows.items()
     ]
-    return _table(("measured", "", "interval"), rows)
+    return _table(("", "measured", "interval"), rows)
 
 
 def _numbers(estimate: Estimate) -> str:

@@ -13,7 +13,7 @@ COLORS = {"epistemic": EPISTEMIC, "total": TOTAL}
 @styled
 def draw(data: Mapping[str, Any]) -> Figure:
     """The mean error by the part of the states in which the agent acts."""
-    figure = Figure(figsize=(5.5, 3.5))
+    figure = Figure(figsize=(7, 3.3))
     axes = figure.subplots()
     for name, curve in data["curves"].items():
         axes.plot(
