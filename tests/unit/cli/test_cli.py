@@ -71,7 +71,7 @@ def test_claims_table_shows_every_claim_and_verdict(reproduced):
 
 @pytest.mark.usefixtures("figures_not_drawn")
 def test_on_a_narrow_terminal_claims_are_a_complete_list(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(reproduce, "TABLE_WIDTH", 1_000)
+    monkeypatch.setattr(claims, "TABLE_WIDTH", 1_000)
     _, out, _ = run(*QUICK, "--out", str(tmp_path))
     for each in json.loads((tmp_path / "summary.json").read_text())["claims"]:
         assert f"{each['verdict']}: {each['name']}" in out
