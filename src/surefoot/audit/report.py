@@ -2,7 +2,6 @@
 
 import base64
 import json
-import math
 from collections.abc import Iterable
 from dataclasses import asdict
 from html import escape
@@ -14,6 +13,7 @@ from surefoot.audit.section import Section
 from surefoot.claims import Claim, Verdict
 from surefoot.errors import UserError
 from surefoot.figures import style
+from surefoot.results import writable
 from surefoot.runs.directory import new_directory
 from surefoot.runs.provenance import provenance
 from surefoot.statistics import Estimate
@@ -41,11 +41,7 @@ def target_directory(out: Path | None, name: str, *, overwrite: bool) -> Path:
         return new_directory(AUDITS_DIRECTORY, name)
     if (out / JSON).exists() and not overwrite:
         raise UserError(f"out: {out} already holds {JSON}, accepted: another directory, or overwrite")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"out: got {out}, accepted: a directory to write to ({error.strerror})") from error
-    return out
+    return writable(out)
 
 
 def write(audit: Audit, directory: Path) -> list[Path]:
@@ -78,20 +74,10 @@ def as_json(audit: Audit) -> dict[str, Any]:
 
 def _section_json(section: Section) -> dict[str, Any]:
     return {
-        "measured": {
-            name: {
-                "measured": _finite(estimate.measured),
-                "interval": estimate.interval and [_finite(end) for end in estimate.interval],
-            }
-            for name, estimate in section.rows.items()
-        },
+        "measured": {name: estimate.as_json() for name, estimate in section.rows.items()},
         "not_applicable": list(section.not_applicable),
         **section.data,
     }
-
-
-def _finite(number: float) -> float | None:
-    return float(number) if math.isfinite(number) else None
 
 
 def page(audit: Audit, pictures: dict[str, Path]) -> str:

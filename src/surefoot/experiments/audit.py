@@ -20,10 +20,8 @@ from surefoot.experiments.base import (
     Outcome,
     Sweep,
     SweptExperiment,
-    Table,
     chosen_names,
     names_from,
-    stack_tables,
 )
 from surefoot.experiments.cliff_claims import LATE_STEPS, NEUTRAL, RISKY_POLICY
 from surefoot.figures import audit_cliff as figure
@@ -31,6 +29,7 @@ from surefoot.runs.log_files import read_metrics
 from surefoot.settings import bounded
 from surefoot.statistics import mean_estimate
 from surefoot.sweeps.plan import PlannedRun
+from surefoot.tables import Table, stack_tables
 
 PAPER, CALIBRATED, OWN = "paper", "calibrated", "calibrated, own targets"
 CANDIDATES = (PAPER, CALIBRATED, OWN)

@@ -8,7 +8,7 @@ import pytest
 
 import surefoot
 from surefoot import cli
-from surefoot.cli import reproduce
+from surefoot.cli import claims, reproduce
 from surefoot.figures import style
 
 QUICK = ["reproduce", "propositions", "--seeds", "1", "--steps", "200"]
