@@ -36,7 +36,7 @@ def measure(evidence: Evidence) -> Section:
         return Section(
             "epistemic", TITLE, not_applicable=("this agent has no epistemic uncertainty to rank by",)
         )
-    errors = {"return": evidence.error, "one-step": evidence.one_step_error}
+    errors = {"return": evidence.squared_error, "one-step": evidence.one_step_squared_error}
     rows, claims, total = dict[str, Estimate](), list[Claim](), total_sd(evidence)
     for name, error in errors.items():
         rows[f"Spearman's correlation of epistemic sd and {name} error"] = spearman(epistemic, error)
@@ -52,7 +52,7 @@ def measure(evidence: Evidence) -> Section:
             )
     if total is not None:
         rows["sparsification gain of the total sd (epistemic and aleatoric), return error"] = (
-            sparsification_gain(total, evidence.error)
+            sparsification_gain(total, evidence.squared_error)
         )
     missing: tuple[str, ...] = ()
     counts = counts_of(evidence)
@@ -67,10 +67,15 @@ def measure(evidence: Evidence) -> Section:
         TITLE,
         text=(
             MEANING[evidence.subject.epistemic_kind],
-            "The return error is the distance of the believed mean from the mean of the returns of a state"
-            + (". " if evidence.has_repeats else " (here a single return: chance is part of the error). ")
-            + "The one-step error is its distance from the mean of the first reward and the value that is "
-            "believed after it: what one-step uncertainty is about.",
+            "The return error is the squared distance of the believed mean from the expected return of a "
+            "state"
+            + (
+                ", estimated without bias from two halves of its returns. "
+                if evidence.has_repeats
+                else " (here from a single return: chance is part of the error). "
+            )
+            + "The one-step error is its distance from the expectation of the first reward and the value "
+            "that is believed after it: what one-step uncertainty is about.",
             "Sparsification leaves out the states with the highest uncertainty first and follows the mean "
             "error of those that remain. The gain is 0 by chance, and 1 as if errors were known.",
         ),

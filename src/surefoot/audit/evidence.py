@@ -62,14 +62,27 @@ class Evidence(NamedTuple):
         return RESOLUTION * float(np.std(self.returns))
 
     @property
-    def error(self) -> Floats:
-        """How far the believed mean is from the mean of the returns."""
-        return np.abs(self.beliefs.mean - self.returns.mean(axis=-1))
+    def squared_error(self) -> Floats:
+        """The squared distance of the believed mean from the expected return, estimated without bias."""
+        return _squared_distance(self.beliefs.mean, self.returns)
 
     @property
-    def one_step_error(self) -> Floats:
-        """How far the believed mean is from the mean of the first reward and the value believed after it."""
-        return np.abs(self.beliefs.mean - self.visited.one_step.mean(axis=-1))
+    def one_step_squared_error(self) -> Floats:
+        """The same from the expectation of the first reward and the value that is believed after it."""
+        return _squared_distance(self.beliefs.mean, self.visited.one_step)
+
+
+def _squared_distance(mean: Floats, samples: Floats) -> Floats:
+    """The product of the distances from the means of two halves of the samples, whose noise is independent.
+
+    The square of a single distance would contain the variance of the samples' mean: where chance is large,
+    any agent would seem wrong. It may be negative. With one sample there is no second half, and the square is
+    taken.
+    """
+    halves = samples[..., ::2], samples[..., 1::2]
+    if not halves[1].shape[-1]:
+        halves = samples, samples
+    return (mean - halves[0].mean(axis=-1)) * (mean - halves[1].mean(axis=-1))
 
 
 def gather(subject: Subject, visited: Visited) -> Evidence:

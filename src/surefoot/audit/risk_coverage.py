@@ -1,7 +1,6 @@
 """What is gained by acting only where the agent is sure."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surefoot.audit.epistemic import total_sd
 from surefoot.audit.evidence import Evidence, Floats, over_episodes
@@ -15,23 +14,20 @@ COVERAGES = (0.5, 0.8)
 
 
 def measure(evidence: Evidence) -> Section:
-    """The error of values and the disappointment, where the agent acts only in its surest states."""
+    """Errors and overestimates of values, where the agent acts only in its surest states."""
     epistemic = evidence.beliefs.epistemic
     if epistemic is None:
         return Section("risk_coverage", TITLE, not_applicable=("this agent has no epistemic uncertainty",))
-    disappointment = np.maximum(evidence.beliefs.mean - evidence.returns.mean(axis=-1), 0)
+    excess = evidence.beliefs.mean - evidence.returns.mean(axis=-1)
     rows = dict[str, Estimate]()
-    for part in COVERAGES:
-        rows[f"error in the surest {part:.0%} of states / in all"] = selective(
-            epistemic, evidence.error, part
-        )
-        rows[f"return missed in the surest {part:.0%} of states / in all"] = selective(
-            epistemic, disappointment, part
-        )
+    for part in (*COVERAGES, 1.0):
+        where = "in all states" if part == 1 else f"in the surest {part:.0%} of states"
+        rows[f"mean squared error {where}"] = selective(epistemic, evidence.squared_error, part)
+        rows[f"believed less actual return {where}"] = selective(epistemic, excess, part)
     grid = np.linspace(0.1, 1, 19)
     orders = {"epistemic": epistemic} | ({} if (total := total_sd(evidence)) is None else {"total": total})
     curves = {
-        name: np.array([_kept_mean(order.ravel(), evidence.error.ravel(), part) for part in grid])
+        name: np.array([_kept_mean(order.ravel(), evidence.squared_error.ravel(), part) for part in grid])
         for name, order in orders.items()
     }
     return Section(
@@ -39,30 +35,25 @@ def measure(evidence: Evidence) -> Section:
         TITLE,
         text=(
             "Coverage is the part of the states in which the agent acts, the surest ones; in the others it "
-            "hands over. The return missed is how far returns stay behind what was believed, where they do.",
+            "hands over.",
         ),
         rows=rows,
         figure=figure.draw(
             {
                 "coverage": grid,
                 "curves": curves,
-                "in_all": float(evidence.error.mean()),
+                "in_all": float(evidence.squared_error.mean()),
                 "episodes": evidence.episodes,
             }
         ),
     )
 
 
-def selective(order_by: Floats, loss: Floats, part: float) -> Estimate:
-    """The mean loss in the states lowest in `order_by`, over that in all states."""
-
-    def ratio(chosen: NDArray[np.int64]) -> float:
-        losses = loss[chosen].ravel()
-        if losses.mean() <= 0:
-            return float("nan")
-        return _kept_mean(order_by[chosen].ravel(), losses, part) / float(losses.mean())
-
-    return over_episodes(ratio, len(loss))
+def selective(order_by: Floats, values: Floats, part: float) -> Estimate:
+    """The mean of values in the states lowest in `order_by`."""
+    return over_episodes(
+        lambda chosen: _kept_mean(order_by[chosen].ravel(), values[chosen].ravel(), part), len(values)
+    )
 
 
 def _kept_mean(order_by: Floats, loss: Floats, part: float) -> float:

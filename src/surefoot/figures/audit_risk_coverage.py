@@ -21,9 +21,9 @@ def draw(data: Mapping[str, Any]) -> Figure:
         )
     axes.axhline(data["in_all"], color=INK, linewidth=0.8, linestyle=":", label="in all states")
     axes.set_xlim(0, 1.02)
-    axes.set_ylim(0, None)
+    axes.set_ylim(min(0, axes.get_ylim()[0]), None)
     axes.set_xlabel("coverage: part of the states in which it acts")
-    axes.set_ylabel("mean error of its values")
+    axes.set_ylabel("mean squared error of its values")
     axes.set_title(f"Acting only where it is sure ({data['episodes']} episodes)")
     axes.legend()
     return figure

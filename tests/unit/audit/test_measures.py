@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from surefoot.audit import epistemic, novelty, risk_coverage, visits
+from surefoot.audit import epistemic, evidence, novelty, risk_coverage, visits
 from surefoot.audit.evidence import mean_over_episodes, over_episodes
 
 RNG = np.random.default_rng(0)
@@ -30,6 +30,28 @@ def test_the_error_that_remains_by_hand():
     np.testing.assert_allclose(tied, [5, 5, 5])
 
 
+def test_chance_in_returns_is_no_error_of_the_mean():
+    """The noise of the mean of 16 returns of sd 3 would be 0.56 of squared error where the agent is right."""
+    mean = np.full((200, 5), 1.0)
+    returns = mean[..., None] + 3 * RNG.standard_normal((200, 5, 16))
+    right = evidence._squared_distance(mean, returns)
+    assert right.mean() == pytest.approx(0, abs=4.5 * right.std() / np.sqrt(1_000))
+    off = evidence._squared_distance(mean + 2, returns)
+    assert off.mean() == pytest.approx(4, abs=4.5 * off.std() / np.sqrt(1_000))
+    np.testing.assert_allclose(evidence._squared_distance(mean + 2, mean[..., None]), 4)
+
+
+def test_sure_states_of_much_chance_are_no_evidence_against_a_right_agent():
+    """With squares of noisy distances, such an agent would seem to be sure where it is wrong."""
+    chance = RNG.uniform(0.1, 3, size=(100, 4))
+    returns = chance[..., None] * RNG.standard_normal((100, 4, 16))
+    errors = evidence._squared_distance(np.zeros((100, 4)), returns)
+    low, high = epistemic.sparsification_gain(1 / chance, errors).interval
+    assert low < 0 < high
+    naive = np.abs(returns.mean(axis=-1))
+    assert epistemic.sparsification_gain(1 / chance, naive).interval[1] < 0
+
+
 def test_spearman_counts_order_alone():
     assert epistemic.spearman(np.exp(ERROR), ERROR).measured == pytest.approx(1)
     assert epistemic.spearman(-ERROR, ERROR).measured == pytest.approx(-1)
@@ -49,8 +71,9 @@ def test_auroc_and_false_positives_by_hand():
 
 def test_acting_where_it_is_sure_by_hand():
     order = np.arange(200.0).reshape(40, 5)
-    assert risk_coverage.selective(order, order, 0.5).measured == pytest.approx(49.5 / 99.5)
-    assert risk_coverage.selective(order, order, 1.0).measured == pytest.approx(1)
+    assert risk_coverage.selective(order, order, 0.5).measured == pytest.approx(49.5)
+    assert risk_coverage.selective(-order, order, 0.5).measured == pytest.approx(149.5)
+    assert risk_coverage.selective(order, order, 1.0).measured == pytest.approx(99.5)
 
 
 def test_intervals_resample_whole_episodes():
