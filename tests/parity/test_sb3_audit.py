@@ -66,7 +66,7 @@ def test_several_models_are_an_ensemble_with_both_uncertainties(files, cartpole)
 
 
 def test_an_ensemble_is_audited(files, cartpole):
-    found = audit(sb3.load_ensemble(files, cartpole), Config(episodes=8, states=16))
+    found = audit(sb3.load_ensemble(files, cartpole), Config(episodes=8, states=32))
     names = {claim.name for claim in found.claims}
     assert "coverage of the central 80% interval" in names
     assert "AUROC of epistemic sd, visited or shuffled observations" in names
