@@ -91,7 +91,6 @@ def load_ensemble(files: Sequence[Path], env: EnvHandle) -> Subject:
         best=best,
         act=lambda obs: int(best(obs[None])[0]),
         discount=float(discounts.pop()),
-        seed=0,
         quantiles=count,
         levels=(np.arange(count) + 0.5) / count,
         epistemic_kind=EpistemicKind.NONE if len(models) == 1 else EpistemicKind.TOTAL,

@@ -46,7 +46,6 @@ class Subject(NamedTuple):
     act: Callable[[NDArray[Any]], int]
     """The same for one observation."""
     discount: float
-    seed: int
     quantiles: int
     """How many quantiles the beliefs have; 0 without."""
     levels: NDArray[np.float64]
@@ -85,7 +84,6 @@ def of_agent(
         best=lambda obs: np.asarray(predictor.best_actions(params, obs, risk), np.int64) - start,
         act=lambda obs: policy(obs, 0),
         discount=float(spec.settings.discount),
-        seed=spec.seed,
         quantiles=count,
         levels=np.asarray(levels(max(count, 2)), float)[:count],
         epistemic_kind=epistemic_kind_of(spec),

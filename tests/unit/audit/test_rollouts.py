@@ -30,7 +30,6 @@ def subject_of(env, beliefs, discount=1.0):
         best=lambda obs: np.asarray(beliefs(obs).mean).argmax(axis=-1),
         act=lambda obs: int(np.asarray(beliefs(obs[None]).mean)[0].argmax()),
         discount=discount,
-        seed=0,
         quantiles=0,
         levels=np.zeros(0),
         epistemic_kind="none",

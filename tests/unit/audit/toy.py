@@ -97,7 +97,6 @@ def subject_of(beliefs, environment=ENVIRONMENT, kind=EpistemicKind.TOTAL, level
         best=best,
         act=lambda obs: int(best(obs[None])[0]),
         discount=discount,
-        seed=0,
         quantiles=len(levels),
         levels=np.asarray(levels),
         epistemic_kind=kind,
