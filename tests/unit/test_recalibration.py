@@ -8,6 +8,7 @@ import surefoot
 from surefoot import recalibration
 from surefoot.errors import UserError
 from surefoot.recalibration import Recalibration
+from surefoot.risk import parse_risk
 from surefoot.runs import checkpoint
 from tests.small_models import CLIFF, QUICK
 
@@ -149,3 +150,12 @@ def test_learning_on_drops_the_recalibration_with_a_warning():
         model.learn(20, progress=False)
     assert model.recalibration is None
     assert not model.beliefs(np.zeros(11, np.float32)).is_recalibrated
+
+
+def test_attitudes_to_risk_read_the_recalibrated_quantiles(model):
+    obs = np.random.default_rng(0).uniform(size=(300, 11)).astype(np.float32)
+    actions, _ = model.predict(obs, risk="cvar:0.5")
+    beliefs, measure = model.beliefs(obs), parse_risk("cvar:0.5")
+    np.testing.assert_array_equal(actions, np.argmax(measure(beliefs), axis=-1))
+    learned = measure(beliefs._replace(quantiles=beliefs.raw_quantiles))
+    assert np.any(actions != np.argmax(learned, axis=-1))

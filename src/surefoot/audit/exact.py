@@ -58,10 +58,12 @@ def truth_of(policy_table: windy_cliff_exact.PolicyTable, config: windy_cliff.Co
 
 
 def is_solvable(subject: Subject) -> bool:
-    """Whether this is an undiscounted model on the windy cliff."""
+    """Whether this is an undiscounted model on the windy cliff, greedy by its mean, with one start."""
     spec = subject.spec
-    is_cliff = spec is not None and spec.env == ENV and spec.network != CUSTOM
-    return is_cliff and subject.discount == 1 and subject.player is not None
+    if spec is None or spec.env != ENV or spec.network == CUSTOM or subject.player is None:
+        return False
+    is_greedy = getattr(spec.settings, "objective", "greedy") == "greedy"
+    return is_greedy and subject.discount == 1 and not spec.env_kwargs.get("far_starts")
 
 
 Beliefs = dict[str, NDArray[np.float64]]
@@ -85,7 +87,7 @@ def scalars(spec: ModelSpec, params: PyTree, beliefs: Callable[[NDArray[Any]], A
     def error(values: NDArray[Any], exact: NDArray[Any]) -> float:
         return float(np.sqrt(np.sum(weights * (values - exact) ** 2)))
 
-    start = (0, config.rows - 1, 0)
+    start = (0, config.rows - 1, config.far_columns)
     result = {"audit/mean_error": error(of_policy(found.mean)[..., 0], truth.mean)}
     estimates = estimators(spec, params, flat)
     if not estimates and found.aleatoric is not None:
@@ -183,8 +185,8 @@ def measure(subject: Subject, history: Mapping[str, NDArray[Any]]) -> Section:
         },
     }
     config = windy_cliff.Config(**subject.spec.env_kwargs)
-    ledge = np.full((config.time_limit, config.rows, config.columns), windy_cliff.RIGHT)
-    exact_sd = windy_cliff_exact.exact_returns(ledge, config).sd[0, config.rows - 1, 0]
+    ledge = np.full((config.time_limit, config.rows, config.width), windy_cliff.RIGHT)
+    exact_sd = windy_cliff_exact.exact_returns(ledge, config).sd[0, config.rows - 1, config.far_columns]
     rows = {names[name]: Estimate(value, None) for name, value in found.items()}
     missing = (
         ()

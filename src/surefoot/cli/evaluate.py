@@ -15,6 +15,7 @@ from surefoot.cli.frontier import show_frontier
 from surefoot.cli.hand_over import HandOver, changed_env, evaluate_with_hand_over
 from surefoot.cli.messages import require_one_risk, warnings_as_lines
 from surefoot.cli.train import import_from_working_directory
+from surefoot.errors import UserError
 from surefoot.model import load
 from surefoot.risk.realised import RiskOutcome
 from surefoot.statistics import mean_estimate
