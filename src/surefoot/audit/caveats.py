@@ -56,7 +56,13 @@ def caveats_of(spec: ModelSpec) -> tuple[str, ...]:
         found.append("aleatoric biased: epistemic variance is in the aleatoric one (Proposition 2.1).")
     if getattr(settings, "aleatoric", None) == "released":
         found.append("aleatoric released: differences between actions leak into the aleatoric variance.")
-    if getattr(settings, "risk", "mean") != "mean":
+    objective = getattr(settings, "objective", "greedy")
+    if objective != "greedy":
+        found.append(
+            f"objective {objective}: values are those of the agent's own policy, under {settings.risk}, "
+            "and so is this audit."
+        )
+    elif getattr(settings, "risk", "mean") != "mean":
         found.append(
             f"risk {settings.risk}: the agent acts by it, but its values are those of the policy that is "
             "greedy by the mean, and so is this audit."
