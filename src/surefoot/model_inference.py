@@ -87,9 +87,12 @@ class ModelInference:
         self._begin_with_best_budget(handle)
         return handle.gym.env
 
-    def beliefs(self, observation: Any) -> Beliefs:
-        """What the agent believes about each action, given one observation or a batch of them."""
-        return self._predictor.beliefs(self._live_run.learner.params, observation)
+    def beliefs(self, observation: Any, *, seed: int | None = None) -> Beliefs:
+        """What the agent believes about each action, given one observation or a batch of them.
+
+        Posteriors that are sampled anew at each call, such as dropout, give equal beliefs for equal seeds.
+        """
+        return self._predictor.beliefs(self._live_run.learner.params, observation, seed)
 
     def evaluate(
         self,

@@ -61,6 +61,7 @@ COMMANDS = {
     "train": "Train an agent in an environment, or resume a run that was stopped (--resume RUN).",
     "evaluate": "Play episodes with a trained agent.",
     "compare": "Compare groups of runs: scores with intervals, learning curves, and which are better.",
+    "watch": "Show what an agent believes while it plays, as a page in the browser.",
     "runs": "List runs.",
     "sweep": "Train the many runs of a plan.",
     "reproduce": "Repeat an experiment of the paper and check its claims.",

@@ -1,0 +1,135 @@
+"""`surefoot watch`."""
+
+import os
+import socket
+import sys
+import webbrowser
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import quote
+
+import tyro
+
+from surefoot.cli.exit_codes import OK
+from surefoot.cli.train import RUNS_DIRECTORY, import_from_working_directory
+from surefoot.errors import UserError, require
+from surefoot.runs.directory import CONFIG
+
+PORT = 8470
+"""Where the page is, unless another program is there already."""
+NICENESS = 10
+"""How far this process stands back behind others, such as training."""
+
+
+def commands(args: Sequence[str]) -> Callable[..., Callable[[], int]]:
+    """The command."""
+    del args
+    return _command
+
+
+def _command(
+    run: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")] = None,
+    host: str = "127.0.0.1",
+    port: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None,
+    no_browser: bool = False,
+) -> Callable[[], int]:
+    """Show what an agent believes while it plays, as a page in the browser.
+
+    Args:
+        run: A run's directory, or a directory with runs, of which the newest is shown; by default runs/.
+        host: Where to listen: another address than 127.0.0.1 lets other machines in, if they know the token.
+        port: The port; by default 8470, or a free one if that is taken.
+        no_browser: Only print the address.
+    """
+
+    def watch() -> int:
+        _require_extra()
+        import_from_working_directory()
+        _step_back()
+        home, name = find_run(run or RUNS_DIRECTORY)
+        serve(home, name, host, port, open_browser=not no_browser)
+        return OK
+
+    return watch
+
+
+def find_run(path: Path) -> tuple[Path, str]:
+    """The directory of the runs that the page may read, and the name of the run that it begins with."""
+    from surefoot.web.run_reader import newest_run
+
+    path = path.resolve()
+    if (path / CONFIG).is_file():
+        return path.parent, path.name
+    if not path.is_dir():
+        raise UserError(f"RUN: got {path}, accepted: a run's directory, or one with runs (train makes them)")
+    newest = newest_run(path)
+    if newest is None:
+        raise UserError(f"RUN: no run in {path}, accepted: a run's directory, or one with runs")
+    return path, newest.relative_to(path).as_posix()
+
+
+def serve(home: Path, name: str, host: str, port: int | None, *, open_browser: bool) -> None:
+    """Serve the page until the process is interrupted."""
+    import uvicorn
+
+    from surefoot.web.connections import BoundedConnection
+    from surefoot.web.security import new_token
+    from surefoot.web.server import make_app
+
+    token, listener = new_token(), listen_at(host, port)
+    is_loopback = host in {"127.0.0.1", "localhost", "::1"}
+    app = make_app(home, token, host=None if is_loopback else host, selected=name)
+    config = uvicorn.Config(
+        app,
+        http=BoundedConnection,
+        ws="none",
+        lifespan="off",
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        h11_max_incomplete_event_size=32_768,
+        timeout_keep_alive=5,
+        timeout_graceful_shutdown=1,
+    )
+    shown = host if host not in {"0.0.0.0", "::"} else socket.gethostname()
+    place = f"[{shown}]" if ":" in shown else shown
+    address = f"http://{place}:{listener.getsockname()[1]}/?token={token}#run={quote(name, safe='')}"
+    sys.stdout.write(f"{address}\n")
+    sys.stdout.flush()
+    if not is_loopback:
+        sys.stderr.write("surefoot: other machines can read these runs with this address, unencrypted\n")
+    if open_browser:
+        webbrowser.open(address)
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def listen_at(host: str, port: int | None) -> socket.socket:
+    """A socket that listens, at a free port if none was asked for and the usual one is taken."""
+    if port is not None:
+        require("port", port, 0 <= port < 65_536, "numbers from 0 to 65535")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    if port is None:
+        try:
+            return socket.create_server((host, PORT), family=family)
+        except OSError:
+            port = 0
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        wrong = f"host: could not listen at {host}, port {port} ({error.strerror})"
+        raise UserError(f"{wrong}, accepted: an address of this machine and a free port") from error
+
+
+def _require_extra() -> None:
+    if find_spec("starlette") is None or find_spec("uvicorn") is None:
+        raise UserError(
+            "watch: needs starlette and uvicorn, which are not installed: pip install 'surefoot[web]'"
+        )
+
+
+def _step_back() -> None:
+    """Let training go first where both want the processor."""
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
