@@ -1,5 +1,6 @@
 """A windy-cliff run for the tests of the page: risk-neutral UA-DQN, as `reproduce cliff` trains it."""
 
+import sys
 from dataclasses import asdict
 
 import surefoot
@@ -21,3 +22,7 @@ def model(seed=SEED):
 def train(out, steps=STEPS, seed=SEED):
     """Train it into a directory."""
     return model(seed).learn(steps, out=out, log_every=250, checkpoint_every=5_000, progress=False)
+
+
+if __name__ == "__main__":
+    train(sys.argv[1])

@@ -310,7 +310,7 @@ function onCheckpoints(name, checkpoints) {
 function onTrainingStep(step) {
   const run = runs.find((each) => each.name === state.run);
   const end = run.steps ? ` of ${run.steps.toLocaleString("en")}` : "";
-  byId("progress").textContent = `${run.env} · ${run.agent} · seed ${run.seed} · step ${step.toLocaleString("en")}${end}`;
+  byId("progress").textContent = `step ${step.toLocaleString("en")}${end} · ${run.env} · ${run.agent} · seed ${run.seed}`;
 }
 
 function listOverlay() {
@@ -355,7 +355,7 @@ function fail(error) {
 const THEMES = ["", "light", "dark"];
 function setTheme(theme) {
   if (theme) document.documentElement.dataset.theme = theme; else delete document.documentElement.dataset.theme;
-  byId("theme").textContent = `Theme: ${theme || "system"}`;
+  byId("theme").textContent = `Theme: ${theme || "auto"}`;
   try { localStorage.setItem("theme", theme); } catch { /* A file has no storage in some browsers. */ }
 }
 function nextTheme() {

@@ -2,7 +2,7 @@
 
 import { element, svg, table, tickText, ticks } from "./dom.js";
 
-const LEFT = 46, BOTTOM = 34, TOP = 22, RIGHT = 10;
+const LEFT = 46, BOTTOM = 34, TOP = 32, RIGHT = 10;
 
 /**
  * Draws lines into a box. A line is {name, color, points: [[x, y]], dash, dots, peak}.
@@ -33,7 +33,8 @@ export function drawLines(box, chart) {
   root.append(svg("path", { class: "axis", d: `M${LEFT} ${height - BOTTOM}H${width - RIGHT}` }),
     svg("text", { x: width - RIGHT, y: height - 3, "text-anchor": "end" }, chart.xName));
   root.append(legend(chart, width));
-  for (const line of chart.lines) root.append(...lineMarks(line, x, y, width));
+  const labels = [];
+  for (const line of chart.lines) root.append(...lineMarks(line, x, y, width, labels));
   if (!points.length) root.append(svg("text", { x: width / 2, y: height / 2, "text-anchor": "middle" }, "nothing yet"));
   const cursor = svg("path", { class: "cursor" });
   root.append(cursor);
@@ -48,7 +49,7 @@ export function drawLines(box, chart) {
   return (at) => cursor.setAttribute("d", at === null ? "" : `M${x(at)} ${TOP}V${height - BOTTOM}`);
 }
 
-function lineMarks(line, x, y, width) {
+function lineMarks(line, x, y, width, labels) {
   const marks = [];
   const at = line.points.map(([a, b]) => `${x(a).toFixed(1)} ${y(b).toFixed(1)}`);
   if (at.length && !line.dots) {
@@ -61,8 +62,10 @@ function lineMarks(line, x, y, width) {
   if (line.peak && line.points.length > 1) {
     const [a, b] = peakOf(line.points);
     const anchor = x(a) > width - 90 ? "end" : x(a) < 110 ? "start" : "middle";
+    const isFree = labels.every(([u, v]) => Math.abs(u - x(a)) > 90 || Math.abs(v - y(b)) > 15);
+    labels.push([x(a), y(b)]);
     marks.push(svg("circle", { cx: x(a), cy: y(b), r: 4.5, fill: line.color, stroke: "var(--card)", "stroke-width": 1.5 }),
-      svg("text", { x: x(a), y: y(b) - 8, "text-anchor": anchor, class: "strong" }, `peak, step ${a}`));
+      svg("text", { x: x(a), y: y(b) + (isFree ? -8 : 18), "text-anchor": anchor, class: "strong" }, `peak, step ${a}`));
   }
   return marks;
 }

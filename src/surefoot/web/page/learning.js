@@ -68,7 +68,7 @@ export class Learning {
     const returns = lines(/^(rollout\/ep_rew_mean|eval\/mean_reward)$/, (run, name) => ({
       color: this.colorOf(run), dots: name.startsWith("eval"), name: several ? "" : name.startsWith("eval") ? "evaluated" : "training",
     }));
-    const events = lines(/^info\//, (run, name) => ({ color: several ? this.colorOf(run) : undefined, name: several ? "" : name.slice(5) }));
+    const events = lines(/^info\//, (run, name) => ({ color: several ? this.colorOf(run) : undefined, name: several ? "" : name.slice(5).replaceAll("_", " ") }));
     events.forEach((line, i) => { line.color ??= COLORS[(i + 1) % COLORS.length]; line.dash = i ? "5 4" : ""; });
     const uncertainties = lines(/^uncertainty\/(epistemic|aleatoric)_mean$/, (run, name) => ({
       color: several ? this.colorOf(run) : name.includes("epistemic") ? "var(--epistemic)" : "var(--aleatoric)",

@@ -9,6 +9,7 @@ const BACKGROUND = "#14171c";
 /** Builds the scene of a stage into a box; returns a function that draws one step. */
 export function makeScene(box, stage) {
   box.replaceChildren();
+  box.dataset.kind = stage.kind;
   return { cliff, cells, picture, numbers }[stage.kind](box, stage);
 }
 
@@ -29,8 +30,8 @@ function cliff(box, stage) {
   cliffText.style.fill = "#ffffff";
   root.append(cliffText);
   for (const [, column] of stage.ledge) root.append(wind(column * size, bottom * size));
-  root.append(path(stage.paths.short, size, "var(--epistemic)", 12, "9 7"), path(stage.paths.safe, size, "var(--actual)", -12, ""));
-  root.append(svg("text", { x: width - 8, y: 20, "text-anchor": "end" }, "— safe path   "), svg("text", { x: width - 100, y: 20, "text-anchor": "end" }, "- - short path"));
+  root.append(path(stage.paths.short, size, "var(--epistemic)", 13, "11 8"), path(stage.paths.safe, size, "var(--actual)", 0, ""));
+  root.append(svg("text", { x: width - 8, y: 20, "text-anchor": "end" }, "— safe path"), svg("text", { x: width - 100, y: 20, "text-anchor": "end" }, "- - short path"));
   const [safeText, shortText] = [...root.querySelectorAll("text")].slice(-2);
   safeText.style.fill = "var(--actual)";
   shortText.style.fill = "var(--epistemic)";
@@ -62,11 +63,12 @@ function wind(x, y) {
 
 /** A path through cells, shifted a little so that two paths do not lie on each other. */
 function path(cells, size, color, shift, dashes) {
-  const points = cells.map(([row, column], i) => {
-    const sideways = i === 0 ? shift : i === cells.length - 1 ? shift : 0;
-    return [(column + 0.5) * size + sideways * (cells.length > 5 && (i < 2 || i > cells.length - 3) ? 1 : 0), (row + 0.5) * size + shift * 0.8];
-  });
-  return svg("polyline", { points: points.join(" "), fill: "none", stroke: color, "stroke-width": 5, "stroke-dasharray": dashes, "stroke-linejoin": "round", opacity: 0.75 });
+  const points = cells.map(([row, column]) => [(column + 0.5) * size, (row + 0.5) * size + shift]);
+  const [x, y] = points.at(-1), [before] = points.at(-2), isDown = before === x;
+  const head = isDown ? `${x - 9},${y - 30} ${x + 9},${y - 30} ${x},${y - 14}` : `${x - 30},${y - 9} ${x - 30},${y + 9} ${x - 14},${y}`;
+  points[points.length - 1] = isDown ? [x, y - 28] : [x - 28, y];
+  const line = svg("polyline", { points: points.join(" "), fill: "none", stroke: color, "stroke-width": 5, "stroke-dasharray": dashes, "stroke-linejoin": "round" });
+  return svg("g", { opacity: 0.85 }, line, svg("polygon", { points: head, fill: color }));
 }
 
 function cells(box, stage) {

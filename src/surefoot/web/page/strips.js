@@ -137,7 +137,6 @@ function density(quantiles, low, high, width, floor, top) {
 function drawAxis(axis, [low, high]) {
   const width = axis.clientWidth || 300;
   axis.setAttribute("viewBox", `0 0 ${width} 30`);
-  axis.setAttribute("height", "30");
   const marks = ticks(low, high, Math.max(3, width / 90)).flatMap((value) => {
     const at = ((value - low) / (high - low)) * width;
     return [svg("path", { class: "axis", d: `M${at} 0v5` }), svg("text", { x: at, y: 18, "text-anchor": "middle" }, tickText(value))];
