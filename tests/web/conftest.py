@@ -28,6 +28,14 @@ def until(page, expression, seconds=30):
         page.wait_for_timeout(50)
 
 
+def wait_for(condition, seconds=120):
+    """Waits until a function gives something true."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "never true"
+        time.sleep(0.1)
+
+
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory):
     """A directory with one trained run."""

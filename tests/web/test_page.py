@@ -2,13 +2,16 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.web.conftest import start, until
-from tests.web.trained_cliff import model, train
+from tests.small_models import CLIFF, FLAGS
+from tests.web.conftest import start, until, wait_for
+from tests.web.trained_cliff import train
 
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 WATCH_SHIFTS = """() => {
@@ -117,24 +120,28 @@ def test_the_estimator_and_the_risk_measure_can_be_chosen(open_page, address):
 
 
 def test_the_learning_curve_grows_while_a_run_is_trained_and_checkpoints_are_offered(open_page, runs):
-    train(runs / "growing", steps=1_000)
-    process, address = start(runs / "growing")
+    out = runs / "growing"
+    often = ["--log-every", "100", "--checkpoint-every", "1000", "--eval-every", "0"]
+    command = ["train", "--env", CLIFF, "--steps", "100000000", "--out", str(out), *often, *FLAGS]
+    training = subprocess.Popen([sys.executable, "-m", "surefoot", *command], stderr=subprocess.DEVNULL)
     try:
+        wait_for(lambda: list(out.glob("checkpoints/step_*")))
+        watching, address = start(out)
         page = open_page(address)
-        points = (
-            "document.querySelector('#curves path[stroke-width=\"2\"]').getAttribute('d').split('L').length"
-        )
-        before = page.evaluate(points)
+        text = "document.getElementById('progress').textContent.replaceAll(',', '')"
+        last = f"Number(/step (\\d+)/.exec({text})[1])"
+        line = "document.querySelector('#curves path[stroke-width=\"2\"]').getAttribute('d')"
+        step, drawn = page.evaluate(last), page.evaluate(line)
         held = page.input_value("#checkpoint")
-        model(0).resume(runs / "growing", 3_000, progress=False)
-        until(page, f"{points} > {before}")
-        page.wait_for_selector("#newer:not([hidden])", timeout=20_000)
+        until(page, f"{last} > {step} && {line} !== {json.dumps(drawn)}")
+        page.wait_for_selector("#newer:not([hidden])")
         assert page.input_value("#checkpoint") == held
         page.click("#newer")
-        until(page, "location.hash.includes('step_000003000')")
+        until(page, f"document.getElementById('checkpoint').value !== {json.dumps(held)}")
     finally:
-        process.terminate()
-        process.wait(20)
+        for process in (training, watching):
+            process.terminate()
+            process.wait(30)
 
 
 def test_the_keyboard_alone_is_enough_from_the_start_to_a_branch(open_page, address):

@@ -5,13 +5,14 @@ A name that a page sends is looked up among the runs that were found, and never 
 
 import math
 import os
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from surefoot.errors import UserError, require
-from surefoot.runs.directory import CHECKPOINTS, CONFIG, read_config, step_of
+from surefoot.runs.directory import CHECKPOINTS, CONFIG, read_config
 from surefoot.runs.log_files import METRICS, json_records
 
 MAX_RUNS = 500
@@ -86,12 +87,17 @@ class RunReader:
         return found
 
     def checkpoint(self, name: str, wanted: str) -> Path:
-        """A checkpoint of a run by its name; the newest one if the name is empty."""
-        path, known = self.path(name), checkpoints(self.path(name))
-        if not known:
+        """Where a checkpoint of a run is or was; the newest one if its name is empty.
+
+        A run deletes its older checkpoints while it is trained, also one whose model is loaded already.
+        """
+        path = self.path(name)
+        known = [] if wanted else checkpoints(path)
+        if not wanted and not known:
             raise UserError("checkpoint: this run has none yet, accepted: a run that has one")
-        require("checkpoint", wanted[:60], not wanted or wanted in known, ", ".join(known[:5]))
-        return path / CHECKPOINTS / (wanted or known[0])
+        found = wanted or known[0]
+        require("checkpoint", found[:60], _is_checkpoint(found), "step_000010000 and so on")
+        return path / CHECKPOINTS / found
 
 
 def checkpoints(run: Path) -> list[str]:
@@ -100,16 +106,14 @@ def checkpoints(run: Path) -> list[str]:
         names = [each.name for each in os.scandir(run / CHECKPOINTS) if each.is_dir(follow_symlinks=False)]
     except OSError:
         return []
-    kinds = {kind: [each for each in names if _is_checkpoint(each, kind)] for kind in ("step", "best")}
+    good = [each for each in names if _is_checkpoint(each)]
+    kinds = {kind: [each for each in good if each.startswith(kind)] for kind in ("step", "best")}
     newest_first = {kind: sorted(each, reverse=True)[:20] for kind, each in kinds.items()}
     return [*newest_first["step"], *newest_first["best"]]
 
 
-def _is_checkpoint(name: str, kind: str) -> bool:
-    try:
-        return name.startswith(f"{kind}_") and step_of(Path(name)) >= 0
-    except ValueError:
-        return False
+def _is_checkpoint(name: str) -> bool:
+    return re.fullmatch(r"(step|best)_[0-9]{1,15}", name) is not None
 
 
 def entries(run: Path, start: int = 0, *, tail: int = MAX_LOG_BYTES) -> Entries:

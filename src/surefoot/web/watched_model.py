@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from surefoot.errors import UserError
 from surefoot.model import load
 from surefoot.risk import parse_risk
 from surefoot.types import Beliefs
@@ -95,7 +96,10 @@ class WatchedModels:
 
     def get(self, checkpoint: Path) -> WatchedModel:
         """The model of a checkpoint."""
-        found = self._models.pop(checkpoint, None) or WatchedModel(checkpoint)
+        found = self._models.pop(checkpoint, None)
+        if found is None and not checkpoint.is_dir():
+            raise UserError(f"checkpoint: {checkpoint.name} is not there any more, accepted: a newer one")
+        found = found or WatchedModel(checkpoint)
         self._models[checkpoint] = found
         while len(self._models) > MAX_MODELS:
             self._models.pop(next(iter(self._models)))

@@ -259,7 +259,7 @@ async function chooseRun(name, isFirst = false) {
   await chooseCheckpoint(run.checkpoints.includes(state.checkpoint) ? state.checkpoint : run.checkpoints[0] ?? "");
 }
 
-async function chooseCheckpoint(name) {
+async function chooseCheckpoint(name, tries = 3) {
   listCheckpoints(name);
   if (!name) { fail(new Error(`${state.run} has no checkpoint yet: its learning curve is shown meanwhile.`)); return; }
   try {
@@ -277,6 +277,13 @@ async function chooseCheckpoint(name) {
     await ask();
     say("");
   } catch (error) {
+    // A run that is trained deletes its older checkpoints, perhaps while this one was on its way.
+    const known = (await source.runs().catch(() => ({ runs }))).runs.find((each) => each.name === state.run);
+    if (tries && known?.checkpoints.length && !known.checkpoints.includes(name)) {
+      onCheckpoints(state.run, known.checkpoints);
+      await chooseCheckpoint(known.checkpoints[0], tries - 1);
+      return;
+    }
     fail(/** @type {Error} */ (error));
   }
 }
@@ -303,7 +310,7 @@ function onCheckpoints(name, checkpoints) {
   const hadNone = !run.checkpoints.length;
   run.checkpoints = checkpoints;
   if (name !== state.run) return;
-  if (hadNone && checkpoints.length && !model) chooseCheckpoint(checkpoints[0]);
+  if (hadNone && checkpoints.length && !model && !byId("message").textContent.startsWith("Loading")) chooseCheckpoint(checkpoints[0]);
   else listCheckpoints(state.checkpoint);
 }
 
