@@ -13,8 +13,10 @@ from urllib.parse import quote
 import tyro
 
 from surefoot.cli.exit_codes import OK
+from surefoot.cli.messages import require_one_risk
 from surefoot.cli.train import RUNS_DIRECTORY, import_from_working_directory
-from surefoot.errors import UserError, require
+from surefoot.errors import UserError, require, require_whole_number
+from surefoot.risk import risk_from
 from surefoot.runs.directory import CONFIG
 
 PORT = 8470
@@ -34,6 +36,14 @@ def _command(
     host: str = "127.0.0.1",
     port: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None,
     no_browser: bool = False,
+    record: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None,
+    html: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None,
+    seed: int = 0,
+    risk: Annotated[str | None, tyro.conf.arg(metavar="RISK")] = None,
+    risk_aversion: Annotated[float | None, tyro.conf.arg(metavar="LAMBDA")] = None,
+    exploration: float = 0.0,
+    max_steps: int = 500,
+    speed: float = 4.0,
 ) -> Callable[[], int]:
     """Show what an agent believes while it plays, as a page in the browser.
 
@@ -42,13 +52,27 @@ def _command(
         host: Where to listen: another address than 127.0.0.1 lets other machines in, if they know the token.
         port: The port; by default 8470, or a free one if that is taken.
         no_browser: Only print the address.
+        record: Instead of the page, write an episode as a moving picture: .gif, or .mp4 with ffmpeg.
+        html: Instead of the page, write one file that plays an episode offline, beliefs included.
+        seed: Of a recording, the seed of the episode.
+        risk: Of a recording, the attitude to risk; by default the agent's own.
+        risk_aversion: Short for --risk mean-sd:LAMBDA.
+        exploration: Of a recording, the strength of Thompson sampling (beta); 0 does not explore.
+        max_steps: Of a recording, the steps after which it ends.
+        speed: Of a moving picture, steps a second.
     """
 
     def watch() -> int:
-        _require_extra()
+        require_one_risk(risk, risk_aversion)
         import_from_working_directory()
-        _step_back()
         home, name = find_run(run or RUNS_DIRECTORY)
+        if record is not None or html is not None:
+            require("speed", speed, 0 < speed <= 100, "numbers above 0, up to 100")
+            measure = risk_from(risk, risk_aversion)
+            write(home, name, record, html, seed, (str(measure or ""), exploration), max_steps, speed)
+            return OK
+        _require_extra()
+        _step_back()
         serve(home, name, host, port, open_browser=not no_browser)
         return OK
 
@@ -70,29 +94,37 @@ def find_run(path: Path) -> tuple[Path, str]:
     return path, newest.relative_to(path).as_posix()
 
 
+def write(
+    home: Path,
+    name: str,
+    record: Path | None,
+    html: Path | None,
+    seed: int,
+    attitude: tuple[str, float],
+    max_steps: int,
+    speed: float,
+) -> None:
+    """Write an episode of a run's newest model to files."""
+    from surefoot.web import recording
+
+    recorded = recording.record(home, name, require_whole_number("seed", seed, 0), attitude, max_steps)
+    if record is not None:
+        recording.write_moving_picture(recorded, record, speed)
+    if html is not None:
+        recording.write_html(recorded, html)
+    for path in filter(None, (record, html)):
+        sys.stdout.write(f"{path}: {len(recorded.steps) - 1} steps, {path.stat().st_size:,} bytes\n")
+
+
 def serve(home: Path, name: str, host: str, port: int | None, *, open_browser: bool) -> None:
     """Serve the page until the process is interrupted."""
-    import uvicorn
-
-    from surefoot.web.connections import BoundedConnection
+    from surefoot.web.connections import make_server
     from surefoot.web.security import new_token
     from surefoot.web.server import make_app
 
     token, listener = new_token(), listen_at(host, port)
     is_loopback = host in {"127.0.0.1", "localhost", "::1"}
     app = make_app(home, token, host=None if is_loopback else host, selected=name)
-    config = uvicorn.Config(
-        app,
-        http=BoundedConnection,
-        ws="none",
-        lifespan="off",
-        log_level="critical",
-        access_log=False,
-        server_header=False,
-        h11_max_incomplete_event_size=32_768,
-        timeout_keep_alive=5,
-        timeout_graceful_shutdown=1,
-    )
     shown = host if host not in {"0.0.0.0", "::"} else socket.gethostname()
     place = f"[{shown}]" if ":" in shown else shown
     address = f"http://{place}:{listener.getsockname()[1]}/?token={token}#run={quote(name, safe='')}"
@@ -102,7 +134,7 @@ def serve(home: Path, name: str, host: str, port: int | None, *, open_browser: b
         sys.stderr.write("surefoot: other machines can read these runs with this address, unencrypted\n")
     if open_browser:
         webbrowser.open(address)
-    uvicorn.Server(config).run(sockets=[listener])
+    make_server(app).run(sockets=[listener])
 
 
 def listen_at(host: str, port: int | None) -> socket.socket:

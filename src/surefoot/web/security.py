@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_TARGET_BYTES = 12_000
 """Length of an address: the actions of an episode of some thousand steps."""
+MAX_HEADER_BYTES = 16_384
 RATE, BURST = 100.0, 300.0
 """Requests a second in the long run, and at once."""
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
@@ -96,6 +97,8 @@ class Guard:
             return _refuse(405, "this server only reads", {"allow": "GET, HEAD"})
         if target > MAX_TARGET_BYTES:
             return _refuse(414, "the address is too long")
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADER_BYTES:
+            return _refuse(431, "the headers are too long")
         if headers.get("content-length", ["0"]) != ["0"] or "transfer-encoding" in headers:
             return _refuse(413, "a request has no body here")
         host = headers.get("host", [])

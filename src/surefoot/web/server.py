@@ -1,10 +1,8 @@
 """The server of the page: runs, episodes and news of training as JSON, for one user on this machine."""
 
 import asyncio
-import mimetypes
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from surefoot.errors import UserError
 from surefoot.text import error_line
 from surefoot.web.episode import MAX_STEPS
 from surefoot.web.live import MAX_WATCHED, news
+from surefoot.web.page_files import page_files
 from surefoot.web.run_reader import RunReader
 from surefoot.web.security import Guard
 from surefoot.web.watched_model import WatchedModels
@@ -29,15 +28,6 @@ MAX_WAITING = 16
 MAX_COUNT = 128
 """Steps of an episode in one answer."""
 MAX_SEED = 2**31 - 1
-
-
-def page_files() -> dict[str, tuple[bytes, str]]:
-    """The files of the page by name, with their media types."""
-    found: dict[str, tuple[bytes, str]] = {}
-    for each in files("surefoot.web").joinpath("page").iterdir():
-        kind = "text/javascript" if each.name.endswith(".js") else mimetypes.guess_type(each.name)[0]
-        found[each.name] = each.read_bytes(), f"{kind or 'text/plain'}; charset=utf-8"
-    return found
 
 
 def make_app(runs: Path, token: str, *, host: str | None = None, selected: str = "") -> ASGIApp:

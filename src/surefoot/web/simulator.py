@@ -5,7 +5,7 @@ inside, so its episode is played again from its seed with the same actions.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.error import DependencyNotInstalled
@@ -36,20 +36,6 @@ class Moment(NamedTuple):
     def is_end(self) -> bool:
         """Whether the episode ends here."""
         return self.terminated or self.truncated
-
-
-class Simulator(Protocol):
-    """An environment as two functions, of which the second may be called for any moment, in any order."""
-
-    stage: Stage
-
-    def start(self, seed: int) -> Moment:
-        """The first moment of the episode of a seed."""
-        ...
-
-    def after(self, moment: Moment, action: int) -> Moment:
-        """The moment after an action, counted from 0."""
-        ...
 
 
 class _Position(NamedTuple):
@@ -137,6 +123,10 @@ class ReplaySimulator:
 
     def _draw(self, obs: NDArray[Any]) -> Scene:
         return self.stage.draw(self._env.env.render() if self._renders else None, obs)
+
+
+Simulator = StateSimulator | ReplaySimulator
+"""An environment as two functions, of which `after` may be called for any moment, in any order."""
 
 
 def _events(info: Mapping[str, Any]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import { element, svg, table, tickText, ticks } from "./dom.js";
 
-const LEFT = 46, BOTTOM = 34, TOP = 32, RIGHT = 10;
+const LEFT = 46, BOTTOM = 34, TOP = 32, RIGHT = 18;
 
 /**
  * Draws lines into a box. A line is {name, color, points: [[x, y]], dash, dots, peak}.

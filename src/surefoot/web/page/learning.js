@@ -77,7 +77,10 @@ export class Learning {
     const text = (what, found) => `${what} over training: ${found.map((line) => `${line.label} is ${Number(line.points.at(-1)[1].toPrecision(3))} at step ${line.points.at(-1)[0]}`).join("; ") || "nothing yet"}`;
     const xMax = Math.max(1, ...[returns, events, uncertainties].flat().map((line) => line.points.at(-1)[0]));
     const panel = (title, found, more = {}) => ({ title, lines: found, xName: "step of training", text: text(title, found), xMax, ...more });
-    return [panel("Return", returns), panel("Events", events, { fromZero: true }), panel("Uncertainty", uncertainties, { fromZero: true })];
+    const parts = [panel("Return", returns)];
+    if (events.length) parts.push(panel("Events", events, { fromZero: true }));
+    if (uncertainties.length || !returns.length) parts.push(panel("Uncertainty", uncertainties, { fromZero: true }));
+    return parts;
   }
 }
 

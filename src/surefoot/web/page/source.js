@@ -3,7 +3,7 @@
 import { packActions } from "./address.js";
 
 /** Asks the server; a refusal becomes an error with the server's own words. */
-async function ask(path, query = {}) {
+async function fetchJson(path, query = {}) {
   const answer = await fetch(`${path}?${new URLSearchParams(query)}`, { credentials: "same-origin" });
   const text = await answer.text();
   let found = null;
@@ -14,12 +14,12 @@ async function ask(path, query = {}) {
 
 const online = {
   isLive: true,
-  runs: () => ask("/api/runs"),
-  model: (run, checkpoint) => ask("/api/model", { run, checkpoint }),
+  runs: () => fetchJson("/api/runs"),
+  model: (run, checkpoint) => fetchJson("/api/model", { run, checkpoint }),
   steps: async (state, from, count) => {
     const { run, checkpoint, seed, risk, exploration, estimator } = state;
     const actions = packActions(state.actions);
-    return (await ask("/api/episode", { run, checkpoint, seed, actions, risk, exploration, estimator, from, count })).steps;
+    return (await fetchJson("/api/episode", { run, checkpoint, seed, actions, risk, exploration, estimator, from, count })).steps;
   },
   /** Calls back with each event; returns a function that ends it. */
   news: (runs, onEvent) => {
