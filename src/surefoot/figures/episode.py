@@ -47,7 +47,7 @@ def draw(data: EpisodeData, time: int) -> Figure:
 def _draw_world(axes: Axes, data: EpisodeData, time: int) -> None:
     axes.imshow(data.pictures[time], interpolation="nearest")
     for x, y, word in data.labels:
-        axes.text(x, y, word, ha="center", va="center", fontsize=7, color=INK)
+        axes.text(x, y, word, ha="center", va="center", fontsize=6.5, color=INK)
     axes.axis("off")
     earned = sum(float(each["reward"]) for each in data.steps[: time + 1])
     events = ", ".join(data.steps[time]["events"]).replace("_", " ")
@@ -61,7 +61,7 @@ def _draw_beliefs(axes: Axes, data: EpisodeData, time: int) -> None:
     for action in range(count):
         if "beliefs" in step:
             _draw_action(axes, step, action, count - 1 - action, low, high)
-    axes.set(xlim=(low, high), ylim=(-0.45, count - 0.25), xlabel="return")
+    axes.set(xlim=(low, high), ylim=(-0.45, count - 0.02), xlabel="return")
     axes.set_yticks(range(count), list(reversed(data.actions)))
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)

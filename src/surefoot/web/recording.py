@@ -158,7 +158,7 @@ def _labels(stage: dict[str, Any]) -> Sequence[tuple[float, float, str]]:
         return ()
     pixels = windy_cliff_render.CELL_PIXELS
     words = [(stage["start"], "start"), (stage["goal"], "goal")]
-    words += [(cell, f"wind\n{100 * stage['wind']:g} %") for cell in stage["ledge"]]
+    words += [(cell, f"wind {100 * stage['wind']:g} %") for cell in stage["ledge"]]
     return [((column + 0.5) * pixels, (row + 0.82) * pixels, word) for (row, column), word in words]
 
 

@@ -25,7 +25,7 @@ class Moment(NamedTuple):
     obs: NDArray[Any]
     scene: Scene
     position: Any
-    """The simulator's own: a state, or the actions so far."""
+    """The simulator's own: a state, or what was played so far."""
     reward: float = 0.0
     terminated: bool = False
     truncated: bool = False
@@ -78,27 +78,43 @@ class StateSimulator:
         )
 
 
+class _Played:
+    """The seed of an episode, or one more action after what was played before."""
+
+    def __init__(self, before: "_Played | None", number: int) -> None:
+        self._before, self._number = before, number
+
+    def numbers(self) -> list[int]:
+        """The seed and all actions."""
+        found, here = list[int](), self
+        while here is not None:
+            found.append(here._number)
+            here = here._before
+        return found[::-1]
+
+
 class ReplaySimulator:
     """A Gymnasium environment, which is played again from the start to go on from an earlier moment."""
 
     def __init__(self, env: CheckedEnv, *, renders: bool) -> None:
         self._env, self._renders = env, renders
         self.stage = PICTURE_STAGE if renders else NUMBERS_STAGE
-        self._played: tuple[int, ...] = ()
-        """The seed of the environment's present episode and the actions taken in it."""
+        self._played: _Played | None = None
+        """Where the environment is now."""
 
     def start(self, seed: int) -> Moment:
         """The first moment of the episode of a seed."""
         obs = self._env.reset(seed)
-        self._played = (seed,)
+        self._played = _Played(None, seed)
         return Moment(obs, self._draw(obs), self._played)
 
     def after(self, moment: Moment, action: int) -> Moment:
         """The moment after an action."""
-        if self._played != moment.position:
+        if self._played is not moment.position:
             self._play_again(moment)
+        self._played = None  # Until the step has succeeded.
         step = self._env.step(action)
-        self._played = (*moment.position, action)
+        self._played = _Played(moment.position, action)
         return Moment(
             step.obs,
             self._draw(step.obs),
@@ -110,12 +126,12 @@ class ReplaySimulator:
         )
 
     def _play_again(self, moment: Moment) -> None:
-        seed, *actions = moment.position
+        seed, *actions = moment.position.numbers()
+        self._played = None
         obs = self._env.reset(seed)
         for action in actions:
             obs = self._env.step(action).obs
         if not np.array_equal(obs, moment.obs):
-            self._played = ()
             raise UserError(
                 f"env: {self._env.name} does not repeat an episode with the same seed and actions, "
                 "accepted: environments whose chances all come from the seed of reset"
