@@ -10,6 +10,7 @@ from surefoot.errors import UserError, require_whole_number
 from surefoot.model_spec import ModelSpec, agent_of, budget_rule, own_risk
 from surefoot.risk import NamedRiskMeasure, frontier_of, risk_from
 from surefoot.runs.live_run import LiveRun
+from surefoot.strips import table_html
 from surefoot.text import single_line
 from surefoot.training.driver import Stop, never_stop
 from surefoot.training.episode_seeds import Stream
@@ -37,6 +38,15 @@ class ModelInference:
         self._env: EnvHandle | None = env
         self._live_run = LiveRun(self._agent, spec)
         self._predictor = Predictor(self._agent, self.observation_space, self.action_space, spec.seed)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what the model is, and how far it has learned."""
+        spec = self.spec
+        rows = {"environment": spec.env, "steps of training": f"{self.num_timesteps:,}", "seed": spec.seed}
+        rows |= {"network": spec.network, "preset": spec.preset, "actions": int(spec.action_space.n)}
+        shown = ("risk", "posterior", "explorer", "exploration", "discount")
+        rows |= {name: getattr(self.settings, name) for name in shown if hasattr(self.settings, name)}
+        return table_html(type(self).__name__, rows)
 
     @property
     def num_timesteps(self) -> int:

@@ -161,16 +161,3 @@ def hold_last(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Values of which each that is NaN is replaced by the one before; NaN remains before the first."""
     latest = np.maximum.accumulate(np.where(np.isnan(values), -1, np.arange(len(values))))
     return np.where(latest < 0, np.nan, values[latest])
-
-
-def kernel_density(
-    sample: NDArray[np.float64], at: NDArray[np.float64], least_width: float = 0.0
-) -> NDArray[np.float64]:
-    """The density of a small sample at some places, by Gaussian kernels.
-
-    They are narrower than is best for a bell (0.35 of the standard deviation instead of 1.06), so that two
-    outcomes stay two; `least_width` keeps a distribution without spread visible.
-    """
-    width = max(least_width, 0.35 * float(sample.std()) * len(sample) ** -0.2, 1e-12)
-    kernels = np.exp(-0.5 * ((at[:, None] - sample[None, :]) / width) ** 2)
-    return kernels.mean(axis=1) / (width * np.sqrt(2 * np.pi))

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from surefoot.figures.style import ALEATORIC, EPISTEMIC, INK, SHADES, styled
-from surefoot.statistics import kernel_density
+from surefoot.strips import kernel_density
 
 QUIET = "#57606a"
 ROW = 0.62
