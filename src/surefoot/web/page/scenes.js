@@ -36,10 +36,8 @@ function cliff(box, stage) {
   safeText.style.fill = "var(--actual)";
   shortText.style.fill = "var(--epistemic)";
   const trail = svg("polyline", { fill: "none", stroke: "var(--ink)", "stroke-width": 3, opacity: 0.55, "stroke-linejoin": "round" });
-  const agent = svg("g", { class: "agent" }, svg("circle", { r: 24, fill: "var(--aleatoric)", stroke: "var(--card)", "stroke-width": 3 }), svg("text", { y: 6, "text-anchor": "middle" }, ""));
-  agent.lastChild.style.fill = "var(--card)";
-  agent.lastChild.style.fontSize = "17px";
-  agent.lastChild.style.fontWeight = "700";
+  const cross = svg("text", { y: 6, "text-anchor": "middle", class: "cross" });
+  const agent = svg("g", { class: "agent" }, svg("circle", { r: 24, fill: "var(--aleatoric)", stroke: "var(--card)", "stroke-width": 3 }), cross);
   root.append(trail, agent);
   box.append(root);
   return (steps, at, settled) => {
@@ -47,7 +45,7 @@ function cliff(box, stage) {
     const middle = ([row, column]) => [(column + 0.5) * size, (row + 0.5) * size];
     const [x, y] = middle(here.scene.cell);
     agent.setAttribute("transform", `translate(${x} ${fell ? height + 34 : y})`);
-    agent.lastChild.textContent = fell ? "✕" : "";
+    cross.textContent = fell ? "✕" : "";
     trail.setAttribute("points", steps.slice(0, at + 1).map((step) => middle(step.scene.cell).join(",")).join(" "));
     if (settled) {
       const where = fell ? "fell off the ledge" : `is in row ${here.scene.cell[0] + 1}, column ${here.scene.cell[1] + 1} of ${stage.rows} rows and ${stage.columns} columns`;
