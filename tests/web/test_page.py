@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -209,6 +210,29 @@ def test_no_serious_accessibility_fault_and_nothing_wider_than_the_window(
         page.screenshot(path=pictures / f"cliff-{width}-{theme}.png", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.add_script_tag(content=AXE.read_text())
-    found = page.evaluate("axe.run(document)")
-    faults = [each for each in found["violations"] if each["impact"] in {"serious", "critical"}]
-    assert not faults, json.dumps([(each["id"], [node["html"] for node in each["nodes"]]) for each in faults])
+    assert faults_of(page) == []
+    page.keyboard.press("d")
+    assert faults_of(page) == []
+    page.keyboard.press("?")
+    assert faults_of(page) == []
+
+
+def faults_of(page):
+    """Serious accessibility faults, by axe-core."""
+    found = page.evaluate("axe.run(document)")["violations"]
+    serious = [each for each in found if each["impact"] in {"serious", "critical"}]
+    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious]
+
+
+def test_names_that_are_markup_are_shown_as_text(open_page, runs, tmp_path):
+    name = "<img src=x onerror=window.attacked=1>"
+    shutil.copytree(runs / "cliff", tmp_path / "runs" / name)
+    process, address = start(tmp_path / "runs")
+    try:
+        page = open_page(address)
+        assert page.inner_text("#run option") == name
+        assert page.evaluate("window.attacked") is None
+        assert page.locator("img").count() == 0
+    finally:
+        process.terminate()
+        process.wait(20)

@@ -96,18 +96,18 @@ def _values_program(kind: RiskKind) -> Callable[..., Any]:
 class MeasureOption(NamedTuple):
     """A risk measure that the page offers, with numbers to begin with.
 
-    `low` and `high` bound a slider for its number; both are None if it has none or several.
+    A slider for its number goes from `neutral` to `averse`; both are None if it has none or several.
     """
 
     name: str
     usage: str
     example: str
-    low: float | None
-    high: float | None
+    neutral: float | None
+    averse: float | None
 
 
-SLIDER_ENDS = (3.0, 1.0, 0.5)
-"""The high end of a slider is the first of these that the measure accepts."""
+SLIDER_ENDS = (2.0, 1.0, 0.5)
+"""For a measure that does not say what is averse: the first of these that it accepts."""
 
 
 def measure_options(beliefs: Beliefs) -> list[MeasureOption]:
@@ -123,11 +123,14 @@ def _option(name: str, kind: RiskKind) -> MeasureOption | None:
         numbers = parse_risk(example).numbers
     except UserError:
         return None
-    low = high = None
-    if len(numbers) == 1:
-        high = next((end for end in SLIDER_ENDS if kind.accepts(end)), numbers[0])
-        low = next((start for start in (0.0, 0.01, 0.05) if kind.accepts(start)), numbers[0])
-    return MeasureOption(name, kind.usage, example, low, high)
+    grid: tuple[float, ...] = getattr(kind, "grid", ())
+    neutral = averse = None
+    if len(numbers) == 1 and grid:
+        neutral, averse = grid[0], grid[-1]
+    elif len(numbers) == 1:
+        neutral = next((start for start in (0.0, 0.01) if kind.accepts(start)), numbers[0])
+        averse = next((end for end in SLIDER_ENDS if kind.accepts(end)), numbers[0])
+    return MeasureOption(name, kind.usage, example, neutral, averse)
 
 
 def _is_computable(risk: str, beliefs: Beliefs) -> bool:

@@ -196,9 +196,9 @@ def test_every_registered_risk_measure_is_offered_and_none_that_an_agent_cannot_
     assert set(offered) == set(RISK_MEASURES)
     for each in offered.values():
         parse_risk(each.example)
-        if each.low is not None:
-            assert RISK_MEASURES[each.name].accepts(each.low)
-            assert RISK_MEASURES[each.name].accepts(each.high)
+        if each.neutral is not None:
+            assert RISK_MEASURES[each.name].accepts(each.neutral)
+            assert RISK_MEASURES[each.name].accepts(each.averse)
     assert "mean-sd" not in {each.name for each in measure_options(Beliefs(mean=BELIEFS.mean))}
 
 

@@ -190,7 +190,7 @@ const nudge = (by) => { pause(); seek(state.step + by); };
 // --- attitude --------------------------------------------------------------------------------------------
 
 const measureOf = (risk) => model.measures.find((each) => each.name === risk.split(":")[0]);
-const hasSlider = (measure) => measure && measure.low !== null;
+const hasSlider = (measure) => measure && measure.neutral !== null;
 
 function showAttitude() {
   const measure = measureOf(state.risk), number = Number(state.risk.split(":")[1] ?? 0);
@@ -198,12 +198,12 @@ function showAttitude() {
   byId("measure-text").textContent = state.risk;
   const slider = byId("risk");
   slider.disabled = !hasSlider(measure) || !source.isLive;
-  byId("risk-name").textContent = measure?.name === "mean-sd" || !hasSlider(measure) ? "Risk aversion" : `Number of ${measure.name}`;
+  byId("risk-name").textContent = "Risk aversion";
   if (hasSlider(measure)) {
-    Object.assign(slider, { min: measure.low, max: measure.high, step: measure.high > 1 ? 0.05 : 0.01 });
-    slider.value = String(number);
+    slider.value = String(Math.round((100 * (number - measure.neutral)) / (measure.averse - measure.neutral)));
+    slider.setAttribute("aria-valuetext", state.risk);
   }
-  byId("risk-value").textContent = hasSlider(measure) ? number.toFixed(2) : "–";
+  byId("risk-value").textContent = hasSlider(measure) ? String(number).replace("-", "−") : "–";
   const nearest = EXPLORATIONS.reduce((best, each, i) => (Math.abs(each - state.exploration) < Math.abs(EXPLORATIONS[best] - state.exploration) ? i : best), 0);
   byId("exploration").value = String(nearest);
   byId("exploration-value").textContent = state.exploration === 0 ? "none" : model.has.epistemic ? `beta ${state.exploration}` : `${Math.round(state.exploration * 100)} % random`;
@@ -232,13 +232,14 @@ function chooseMeasure(name) {
 }
 
 function moveRisk(value) {
-  changeAttitude({ risk: `${state.risk.split(":")[0]}:${Number(value.toFixed(4))}` });
+  const { name, neutral, averse } = measureOf(state.risk);
+  changeAttitude({ risk: `${name}:${Number((neutral + ((averse - neutral) * value) / 100).toPrecision(3))}` });
 }
 
 function nudgeSlider(id, by) {
   const slider = byId(id);
   if (slider.disabled) return;
-  slider.value = String(Number(slider.value) + by * Number(slider.step) * (id === "risk" ? 2 : 1));
+  slider.value = String(Number(slider.value) + by * (id === "risk" ? 5 : 1));
   slider.dispatchEvent(new Event("input"));
 }
 

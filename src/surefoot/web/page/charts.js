@@ -13,6 +13,7 @@ const LEFT = 46, BOTTOM = 34, TOP = 32, RIGHT = 18;
 export function drawLines(box, chart) {
   const width = box.clientWidth || 400, height = box.clientHeight || 200;
   const points = chart.lines.flatMap((line) => line.points);
+  box.removeAttribute("tabindex");
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": chart.text });
   const [x0, x1] = extent(points.map(([x]) => x).concat(chart.xMax ?? []), 0, 1);
   let [y0, y1] = extent(points.map(([, y]) => y), 0, 1);
@@ -109,6 +110,6 @@ export function linesAsTable(box, caption, xName, lines, now = -1) {
   });
   const sorted = [...rows.entries()].sort(([a], [b]) => a - b).slice(-300);
   const made = table(caption, [xName, ...lines.map((line) => line.label ?? line.name)], sorted.map(([x, values]) => [x, ...values]), now);
-  const area = element("div", { className: "scroll" }, made);
-  box.replaceChildren(area);
+  box.tabIndex = 0;
+  box.replaceChildren(made);
 }

@@ -55,6 +55,7 @@ export class Learning {
       linesAsTable(box, "Learning curves", "step", panels.flatMap((panel) => panel.lines));
       return;
     }
+    box.removeAttribute("tabindex");
     if (box.querySelectorAll(".panel").length !== panels.length) {
       box.replaceChildren(...panels.map(() => element("div", { className: "panel" })));
     }
@@ -78,8 +79,8 @@ export class Learning {
     const xMax = Math.max(1, ...[returns, events, uncertainties].flat().map((line) => line.points.at(-1)[0]));
     const panel = (title, found, more = {}) => ({ title, lines: found, xName: "step of training", text: text(title, found), xMax, ...more });
     const parts = [panel("Return", returns)];
-    if (events.length) parts.push(panel("Events", events, { fromZero: true }));
-    if (uncertainties.length || !returns.length) parts.push(panel("Uncertainty", uncertainties, { fromZero: true }));
+    if (events.length) parts.push(panel(several && events.some((line) => line.dash) ? "Events, each line another" : "Events", events, { fromZero: true }));
+    if (uncertainties.length || !returns.length) parts.push(panel(several ? "Uncertainty, dashed: aleatoric" : "Uncertainty", uncertainties, { fromZero: true }));
     return parts;
   }
 }

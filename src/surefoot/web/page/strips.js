@@ -41,6 +41,7 @@ export function makeStrips(box, actions, onChoose) {
   return (step, view) => {
     const ended = !step.beliefs;
     if (view.asTable) {
+      if (chart.offsetHeight) box.style.minHeight = `${chart.offsetHeight}px`;
       box.replaceChildren(asTable(step, actions, view));
       return;
     }
