@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -46,20 +47,22 @@ def runs(tmp_path_factory):
     return home
 
 
-def start(*args):
-    """`surefoot watch` in a process of its own, and the address that it prints."""
+@contextmanager
+def watching(*args):
+    """The address that `surefoot watch` prints, which runs in a process of its own meanwhile."""
     command = [sys.executable, "-m", "surefoot", "watch", *map(str, args), "--no-browser", "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    return process, process.stdout.readline().strip()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
 
 
 @pytest.fixture(scope="session")
 def address(runs):
     """The address of the page of the trained run."""
-    process, printed = start(runs / "cliff")
-    yield printed
-    process.terminate()
-    process.wait(20)
+    with watching(runs / "cliff") as printed:
+        yield printed
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.small_models import CLIFF, FLAGS
-from tests.web.conftest import start, until, wait_for
+from tests.web.conftest import until, wait_for, watching
 from tests.web.trained_cliff import train
 
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
@@ -95,9 +95,11 @@ def test_a_link_shows_the_same_step_of_the_same_branch(open_page, address):
     branched(page)
     at_end_of_slider(page, "#exploration")
     page.locator("#exploration").blur()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
-    until(page, "location.hash.includes('step=2') && location.hash.includes('exploration=32')")
+    until(page, "location.hash.includes('exploration=32') && Number(timeline.max) > 1")
+    for shown in "12":
+        page.keyboard.press("ArrowRight")
+        until(page, f"timeline.value === '{shown}'")
+    until(page, "location.hash.includes('step=2')")
     shown = [page.inner_text(name) for name in ("#status", "#beliefs", "#exploration-value")]
     other = open_page(f"{address.split('#')[0]}#{page.url.split('#')[1]}")
     until(other, "timeline.value === '2'")
@@ -120,14 +122,24 @@ def test_the_estimator_and_the_risk_measure_can_be_chosen(open_page, address):
     assert page.is_disabled("#risk")
 
 
-def test_the_learning_curve_grows_while_a_run_is_trained_and_checkpoints_are_offered(open_page, runs):
-    out = runs / "growing"
+@pytest.fixture
+def growing(tmp_path):
+    """A run that is being trained."""
+    out = tmp_path / "growing"
     often = ["--log-every", "100", "--checkpoint-every", "1000", "--eval-every", "0"]
     command = ["train", "--env", CLIFF, "--steps", "100000000", "--out", str(out), *often, *FLAGS]
-    training = subprocess.Popen([sys.executable, "-m", "surefoot", *command], stderr=subprocess.DEVNULL)
-    try:
-        wait_for(lambda: list(out.glob("checkpoints/step_*")))
-        watching, address = start(out)
+    with subprocess.Popen(
+        [sys.executable, "-m", "surefoot", *command], stderr=subprocess.DEVNULL
+    ) as training:
+        try:
+            wait_for(lambda: list(out.glob("checkpoints/step_*")))
+            yield out
+        finally:
+            training.terminate()
+
+
+def test_the_learning_curve_grows_while_a_run_is_trained_and_checkpoints_are_offered(open_page, growing):
+    with watching(growing) as address:
         page = open_page(address)
         text = "document.getElementById('progress').textContent.replaceAll(',', '')"
         last = f"Number(/step (\\d+)/.exec({text})[1])"
@@ -139,10 +151,6 @@ def test_the_learning_curve_grows_while_a_run_is_trained_and_checkpoints_are_off
         assert page.input_value("#checkpoint") == held
         page.click("#newer")
         until(page, f"document.getElementById('checkpoint').value !== {json.dumps(held)}")
-    finally:
-        for process in (training, watching):
-            process.terminate()
-            process.wait(30)
 
 
 def test_the_keyboard_alone_is_enough_from_the_start_to_a_branch(open_page, address):
@@ -227,12 +235,8 @@ def faults_of(page):
 def test_names_that_are_markup_are_shown_as_text(open_page, runs, tmp_path):
     name = "<img src=x onerror=window.attacked=1>"
     shutil.copytree(runs / "cliff", tmp_path / "runs" / name)
-    process, address = start(tmp_path / "runs")
-    try:
+    with watching(tmp_path / "runs") as address:
         page = open_page(address)
         assert page.inner_text("#run option") == name
         assert page.evaluate("window.attacked") is None
         assert page.locator("img").count() == 0
-    finally:
-        process.terminate()
-        process.wait(20)
