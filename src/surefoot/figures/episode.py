@@ -22,6 +22,7 @@ class EpisodeData(NamedTuple):
     - `steps`: its steps; the last one has no beliefs if the episode has ended.
     - `pictures`: the environment at each step, `[height, width, 3]`.
     - `labels`: words on the picture and where, in pixels.
+    - `trail`: where the agent is at each step, in pixels.
     """
 
     title: str
@@ -29,6 +30,7 @@ class EpisodeData(NamedTuple):
     steps: Sequence[Mapping[str, Any]]
     pictures: Sequence[NDArray[np.uint8]]
     labels: Sequence[tuple[float, float, str]] = ()
+    trail: Sequence[tuple[float, float]] = ()
 
 
 @styled
@@ -48,6 +50,8 @@ def _draw_world(axes: Axes, data: EpisodeData, time: int) -> None:
     axes.imshow(data.pictures[time], interpolation="nearest")
     for x, y, word in data.labels:
         axes.text(x, y, word, ha="center", va="center", fontsize=6.5, color=INK)
+    if data.trail:
+        axes.plot(*zip(*data.trail[: time + 1], strict=True), color=INK, linewidth=2, alpha=0.6)
     axes.axis("off")
     earned = sum(float(each["reward"]) for each in data.steps[: time + 1])
     events = ", ".join(data.steps[time]["events"]).replace("_", " ")

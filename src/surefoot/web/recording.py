@@ -123,7 +123,8 @@ def _frames(recorded: Recorded) -> list[Image.Image]:
     stage, steps = recorded.model["stage"], recorded.steps
     title = f"{recorded.model['env'].rsplit('/', 1)[-1]} · {recorded.state['risk']}"
     pictures = [_picture(stage, each["scene"]) for each in steps]
-    data = figure.EpisodeData(title, recorded.model["actions"], steps, pictures, _labels(stage))
+    trail = [_middle(each["scene"]["cell"]) for each in steps] if stage["kind"] == "cliff" else []
+    data = figure.EpisodeData(title, recorded.model["actions"], steps, pictures, _labels(stage), trail)
     return [_image(figure.draw(data, time)) for time in range(len(steps))]
 
 
@@ -156,10 +157,16 @@ def _picture(stage: dict[str, Any], scene: dict[str, Any]) -> NDArray[np.uint8]:
 def _labels(stage: dict[str, Any]) -> Sequence[tuple[float, float, str]]:
     if stage["kind"] != "cliff":
         return ()
-    pixels = windy_cliff_render.CELL_PIXELS
     words = [(stage["start"], "start"), (stage["goal"], "goal")]
     words += [(cell, f"wind {100 * stage['wind']:g} %") for cell in stage["ledge"]]
-    return [((column + 0.5) * pixels, (row + 0.82) * pixels, word) for (row, column), word in words]
+    low = 0.34 * windy_cliff_render.CELL_PIXELS
+    return [(_middle(cell)[0], _middle(cell)[1] + low, word) for cell, word in words]
+
+
+def _middle(cell: Sequence[int]) -> tuple[float, float]:
+    """The middle of a cell of the windy cliff's picture, in pixels."""
+    row, column = cell
+    return (column + 0.5) * windy_cliff_render.CELL_PIXELS, (row + 0.5) * windy_cliff_render.CELL_PIXELS
 
 
 def _gif(frames: list[Image.Image], speed: float) -> bytes:
