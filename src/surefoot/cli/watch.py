@@ -124,8 +124,9 @@ def serve(home: Path, name: str, host: str, port: int | None, *, open_browser: b
 
     token, listener = new_token(), listen_at(host, port)
     is_loopback = host in {"127.0.0.1", "localhost", "::1"}
-    app = make_app(home, token, host=None if is_loopback else host, selected=name)
-    shown = host if host not in {"0.0.0.0", "::"} else socket.gethostname()
+    # All addresses of this machine have no name of their own.
+    shown = socket.gethostname() if host in {"0.0.0.0", "::"} else host
+    app = make_app(home, token, host=None if is_loopback else shown, selected=name)
     place = f"[{shown}]" if ":" in shown else shown
     address = f"http://{place}:{listener.getsockname()[1]}/?token={token}#run={quote(name, safe='')}"
     sys.stdout.write(f"{address}\n")

@@ -27,10 +27,11 @@ def make_run(path: Path, env: str = SECRET, lines: int = 3) -> Path:
 class Served:
     """A server in a thread, and raw requests to it."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, host: str | None = None) -> None:
+        self.home = home
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        self.server = connections.make_server(make_app(home, TOKEN, selected="run"))
+        self.server = connections.make_server(make_app(home, TOKEN, host=host, selected="run"))
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listener]})
         self.thread.start()
 

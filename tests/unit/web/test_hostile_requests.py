@@ -7,7 +7,7 @@ import select
 import pytest
 
 from surefoot.web import connections, security
-from tests.unit.web.conftest import SECRET, TOKEN, XSS, make_run, status_of, whole_answer
+from tests.unit.web.conftest import SECRET, TOKEN, XSS, Served, make_run, status_of, whole_answer
 
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 ADDRESSES = [
@@ -293,6 +293,30 @@ def test_a_reader_that_takes_nothing_is_dropped(served):
         closed.register(connection, 0)  # Only the end is waited for; nothing is taken.
         assert closed.poll(60_000)
     assert status_of(served.allowed("/api/runs")) == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "names"), [(None, []), ("machine", ["machine", "MACHINE", "10.0.0.5", "[fe80::1]"])]
+)
+def test_only_names_of_this_server_are_answered_and_addresses_if_others_may_ask(served, host, names):
+    served.close()
+    opened = Served(served.home, host)
+    try:
+        for name in (
+            "127.0.0.1",
+            "localhost",
+            "machine",
+            "MACHINE",
+            "10.0.0.5",
+            "[fe80::1]",
+            "evil",
+            "machine.evil",
+        ):
+            answer = opened.get("/api/runs", {**BEARER, "Host": f"{name}:{opened.port}"})
+            assert status_of(answer) == (200 if name in {"127.0.0.1", "localhost", *names} else 403)
+        assert status_of(opened.get("/api/runs", {"Host": f"machine:{opened.port}"})) in {401, 403}
+    finally:
+        opened.close()
 
 
 def test_requests_are_bounded_in_rate(served, monkeypatch):
