@@ -137,7 +137,8 @@ def _image(drawn: Any) -> Image.Image:
 def _picture(stage: dict[str, Any], scene: dict[str, Any]) -> NDArray[np.uint8]:
     """The environment as a picture."""
     if stage["kind"] == "cliff":
-        config = windy_cliff.Config(rows=stage["rows"], columns=stage["columns"])
+        far = stage["far_columns"]
+        config = windy_cliff.Config(rows=stage["rows"], columns=stage["columns"] - far, far_columns=far)
         row, column = map(np.asarray, scene["cell"])
         state: Any = windy_cliff.State(row, column, np.asarray(0))  # pyright: ignore[reportArgumentType]
         return windy_cliff_render.render_pixels(state, config)
@@ -158,7 +159,8 @@ def _labels(stage: dict[str, Any]) -> Sequence[tuple[float, float, str]]:
     if stage["kind"] != "cliff":
         return ()
     words = [(stage["start"], "start"), (stage["goal"], "goal")]
-    words += [(cell, f"wind {100 * stage['wind']:g} %") for cell in stage["ledge"]]
+    winds = zip(stage["ledge"], stage["winds"], strict=True)
+    words += [(cell, f"wind {100 * wind:g} %") for cell, wind in winds]
     low = 0.34 * windy_cliff_render.CELL_PIXELS
     return [(_middle(cell)[0], _middle(cell)[1] + low, word) for cell, word in words]
 

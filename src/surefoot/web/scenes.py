@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from surefoot.envs import MINATAR_IDS, minatar, windy_cliff
+from surefoot.envs.windy_cliff import is_ledge, wind_at
 
 CLIFF_ID = "surefoot/WindyCliff-v0"
 MAX_PIXELS = 420
@@ -44,20 +45,24 @@ def stage_of_state(env: str, kwargs: Mapping[str, Any]) -> Stage | None:
 
 def cliff_stage(config: windy_cliff.Config) -> Stage:
     """The grid of the windy cliff, with the ledge, the wind, and both paths."""
-    bottom, goal = config.rows - 1, config.columns - 1
-    across = [[bottom - 1, column] for column in range(config.columns)]
+    bottom, goal, start = config.rows - 1, config.width - 1, config.far_columns
+    ledge = [(bottom, column) for column in range(config.width) if is_ledge((bottom, column), config)]
     description = {
         "kind": "cliff",
         "rows": config.rows,
-        "columns": config.columns,
-        "wind": config.wind,
-        "time_limit": config.time_limit,
-        "ledge": [[bottom, column] for column in range(1, goal)],
-        "start": [bottom, 0],
+        "columns": config.width,
+        "far_columns": config.far_columns,
+        "ledge": [list(cell) for cell in ledge],
+        "winds": [wind_at(cell, config) for cell in ledge],
+        "start": [bottom, start],
         "goal": [bottom, goal],
         "paths": {
-            "short": [[bottom, column] for column in range(config.columns)],
-            "safe": [[bottom, 0], *across, [bottom, goal]],
+            "short": [[bottom, column] for column in range(start, goal + 1)],
+            "safe": [
+                [bottom, start],
+                *([bottom - 1, column] for column in range(start, goal + 1)),
+                [bottom, goal],
+            ],
         },
     }
     return Stage(description, lambda state, _obs: {"cell": [int(state.row), int(state.column)]})

@@ -21,14 +21,24 @@ def test_the_cliff_has_its_cells_paths_and_wind():
     simulator, _ = simulator_of(CLIFF, {"columns": 6, "wind": 0.2})
     stage = simulator.stage.description
     assert stage["kind"] == "cliff"
-    assert stage["wind"] == 0.2
     assert stage["ledge"] == [[1, column] for column in range(1, 5)]
+    assert stage["winds"] == [0.2] * 4
     for path in stage["paths"].values():
         assert (path[0], path[-1]) == (stage["start"], stage["goal"])
         assert all(abs(a - c) + abs(b - d) == 1 for (a, b), (c, d) in pairwise(path))
     assert not any(cell in stage["ledge"] for cell in stage["paths"]["safe"])
     up = simulator.after(simulator.start(0), 0)
     assert up.scene == {"cell": [0, 0]}
+
+
+def test_a_second_cliff_has_a_wind_of_its_own():
+    simulator, _ = simulator_of(CLIFF, {"far_columns": 3, "far_wind": 0.3})
+    stage = simulator.stage.description
+    assert dict(zip((column for _, column in stage["ledge"]), stage["winds"], strict=True)) == {
+        **dict.fromkeys((1, 2), 0.3),
+        **dict.fromkeys((4, 5, 6), 0.05),
+    }
+    assert simulator.start(0).scene["cell"] == stage["start"] == [1, 3]
 
 
 def test_the_cells_of_minatar_are_those_of_the_observation():

@@ -24,11 +24,17 @@ function cliff(box, stage) {
       if (kind === "start" || kind === "goal") root.append(svg("text", { x: column * size + 9, y: row * size + 21, class: "strong" }, kind));
     }
   }
-  const [bottom] = stage.start, left = stage.ledge[0][1] * size, right = (stage.ledge.at(-1)[1] + 1) * size;
-  root.append(svg("path", { d: `M${left} ${(bottom + 1) * size}h${right - left}l-10 62h${20 - right + left}z`, fill: "var(--cliff)" }));
-  const cliffText = svg("text", { x: (left + right) / 2, y: height + 38, "text-anchor": "middle" }, `wind blows off the ledge: ${shown(stage.wind * 100).replace(/\.00$/, "")} % a step`);
-  cliffText.style.fill = "#ffffff";
-  root.append(cliffText);
+  const [bottom] = stage.start;
+  // There may be two cliffs, with another wind each: one before the start, one after it.
+  for (const isFar of [false, true]) {
+    const part = stage.ledge.map(([, column], i) => ({ column, wind: stage.winds[i] })).filter(({ column }) => column < stage.far_columns === isFar);
+    if (!part.length) continue;
+    const left = part[0].column * size, right = (part.at(-1).column + 1) * size;
+    root.append(svg("path", { d: `M${left} ${(bottom + 1) * size}h${right - left}l-10 62h${20 - right + left}z`, fill: "var(--cliff)" }));
+    const text = svg("text", { x: (left + right) / 2, y: height + 38, "text-anchor": "middle" }, `wind: ${Number((part[0].wind * 100).toPrecision(3))} % a step`);
+    text.style.fill = "#ffffff";
+    root.append(text);
+  }
   for (const [, column] of stage.ledge) root.append(wind(column * size, bottom * size));
   root.append(path(stage.paths.short, size, "var(--epistemic)", 13, "11 8"), path(stage.paths.safe, size, "var(--actual)", 0, ""));
   root.append(svg("text", { x: width - 8, y: 20, "text-anchor": "end" }, "— safe path"), svg("text", { x: width - 100, y: 20, "text-anchor": "end" }, "- - short path"));
