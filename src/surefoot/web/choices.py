@@ -123,10 +123,9 @@ def _option(name: str, kind: RiskKind) -> MeasureOption | None:
         numbers = parse_risk(example).numbers
     except UserError:
         return None
-    grid: tuple[float, ...] = getattr(kind, "grid", ())
     neutral = averse = None
-    if len(numbers) == 1 and grid:
-        neutral, averse = grid[0], grid[-1]
+    if len(numbers) == 1 and kind.grid:
+        neutral, averse = kind.grid[0], kind.grid[-1]
     elif len(numbers) == 1:
         neutral = next((start for start in (0.0, 0.01) if kind.accepts(start)), numbers[0])
         averse = next((end for end in SLIDER_ENDS if kind.accepts(end)), numbers[0])

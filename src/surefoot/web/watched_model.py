@@ -9,6 +9,7 @@ import numpy as np
 
 from surefoot.errors import UserError
 from surefoot.model import load
+from surefoot.model_spec import budget_rule
 from surefoot.risk import parse_risk
 from surefoot.types import Beliefs
 from surefoot.web.choices import Attitude, measure_options
@@ -26,6 +27,9 @@ class WatchedModel:
     def __init__(self, checkpoint: Path) -> None:
         self.model = load(checkpoint, experience=False)
         spec = self.model.spec
+        if budget_rule(self.model.settings) is not None:
+            # Its actions follow from a budget that no attitude of the page knows.
+            raise UserError("objective: got static, accepted by watch: the other objectives")
         self.simulator, handle = simulator_of(spec.env, spec.env_kwargs)
         self._episodes = EpisodeForest(self.simulator, self._believe, int(spec.action_space.n))
         first = self.simulator.start(0)

@@ -11,6 +11,7 @@ from surefoot.errors import UserError
 from surefoot.runs.directory import last_checkpoint
 from surefoot.web.recording import record, write_html, write_moving_picture
 from surefoot.web.server import _actions
+from surefoot.web.watched_model import WatchedModel
 from tests.small_models import CLIFF, QUICK, have_equal_learners
 from tests.unit.web.conftest import XSS, Served, status_of
 
@@ -110,3 +111,10 @@ def test_a_moving_picture_needs_a_name_that_says_its_format(trained, tmp_path):
 def test_actions_in_an_address_are_runs_of_one_action():
     assert _actions("1x3.0.2x1") == [1, 1, 1, 0, 2]
     assert _actions("") == []
+
+
+def test_a_model_that_acts_by_a_budget_is_refused_in_one_line(tmp_path):
+    static = {"objective": "static", "risk": "cvar:0.2", "min_return": -15.0, "max_return": 9.0}
+    surefoot.UADQN(CLIFF, **QUICK, **static).save(tmp_path / "static")
+    with pytest.raises(UserError, match="objective: got static"):
+        WatchedModel(tmp_path / "static")
