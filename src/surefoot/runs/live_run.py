@@ -225,11 +225,11 @@ class LiveRun:
             return tensors.to_tensors(self._state.choice), self._state.episode
         return tensors.to_tensors(self._state.environment), None
 
-    def load(self, path: Path, manifest: Manifest) -> None:
-        """Take over what a checkpoint holds."""
+    def load(self, path: Path, manifest: Manifest, *, experience: bool = True) -> None:
+        """Take over what a checkpoint holds, or its learner alone."""
         checkpoint.verify(path, manifest)
         template = self._template()
-        whole = manifest.has("replay")
+        whole = experience and manifest.has("replay")
         if whole:
             require_memory_for(template.replay)
         try:

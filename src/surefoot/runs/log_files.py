@@ -157,7 +157,7 @@ def is_complete(directory: Path, step: int, ends: Mapping[str, Any], *, has_last
         if not data[: int(end["bytes"])].endswith(str(end["tail"]).encode()):
             return False
         if name == METRICS and has_last_entry:
-            if [line["step"] for line in _parsed(beyond.decode(errors="replace"))] != [step]:
+            if [line["step"] for line in json_records(beyond.decode(errors="replace"))] != [step]:
                 return False
         elif beyond:
             return False
@@ -192,7 +192,7 @@ def latest(directory: Path) -> dict[str, float]:
     for name in (METRICS, TIMING):
         with suppress(OSError), (directory / name).open("rb") as file:
             file.seek(max(file.seek(0, os.SEEK_END) - TAIL, 0))
-            for line in _parsed(file.read().decode(errors="replace"))[-1:]:
+            for line in json_records(file.read().decode(errors="replace"))[-1:]:
                 found |= line
     return found
 
@@ -208,11 +208,11 @@ def seconds_until(directory: Path, step: int, clock: str = ELAPSED) -> float:
 
 
 def _read_json_lines(path: Path) -> list[dict[str, float]]:
-    return _parsed(path.read_text(errors="replace") if path.exists() else "")
+    return json_records(path.read_text(errors="replace") if path.exists() else "")
 
 
-def _parsed(text: str) -> list[dict[str, float]]:
-    """The complete lines that are valid."""
+def json_records(text: str) -> list[dict[str, float]]:
+    """The records in JSON lines: those that are complete and valid."""
     found: list[dict[str, float]] = []
     for line in text.split("\n")[:-1]:
         with suppress(ValueError):

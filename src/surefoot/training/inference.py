@@ -148,11 +148,12 @@ class Predictor:
             self._served.add(risk)
         return decision_of(self._agent, risk)
 
-    def beliefs(self, params: PyTree, observation: Any) -> Beliefs:
+    def beliefs(self, params: PyTree, observation: Any, seed: int | None = None) -> Beliefs:
         """Beliefs about each action, given one observation or a batch of them."""
         batch, single = self._batched(observation)
         decision, numbers = decision_of(self._agent, None)
-        found = _decision_programs(decision).batch(params, batch, self._next_key(), numbers).beliefs
+        key = self._next_key() if seed is None else np.asarray(jax.random.key_data(jax.random.key(seed)))
+        found = _decision_programs(decision).batch(params, batch, key, numbers).beliefs
         return jax.tree.map(lambda leaf: leaf[0] if single else leaf, found)
 
     def best_actions(self, params: PyTree, observation: Any, risk: NamedRiskMeasure | None) -> Any:
